@@ -31,9 +31,11 @@ herald import --from-cluster -o report     # the same for the objects of a clust
 - Annotations for Services that a chart or another controller makes (Helm values, a Gateway, an EnvoyProxy) ask these programs for addresses, and the Service is not in the
   files: the report names object, field and Herald's annotation, and it counts as a loss. With \`--from-cluster\` the Services themselves are read.
 - Blocks of YAML and JSON in a Markdown file that is named. Below a directory they may be examples: one line names the files, and they are not read.
+- For kube-proxy: a KubeProxyConfiguration, the ConfigMap that contains it, \`kube-proxy-arg\` in a configuration file of k3s or RKE2,
+  \`--kube-proxy-arg\` in a file of any kind that is named (a unit of systemd), and the flags of its DaemonSet or static Pod.
 - With \`--from-cluster\`: the objects of these programs' API groups that the cluster serves, the ConfigMaps of MetalLB before 0.13 and of kube-vip by their
   usual names, DaemonSets, one static Pod of kube-vip, and all Services, Nodes and Namespaces. A line names each list that you may not read. Secrets
-  are not read.
+  are not read, and neither is kube-proxy's configuration: use \`herald import kube-proxy\`.
 
 ## Addresses of Services
 

@@ -28,6 +28,7 @@ import { L2Announcer, type L2AnnouncerComponents } from './l2/l2-announcer.ts';
 import { NodeLinks, type NodeLinksComponents } from './l2/node-links.ts';
 import { OwnLinksView } from './l2/own-links.ts';
 import { AgentHistory } from './live/agent-history.ts';
+import type { EndpointConnectionsComponents } from './live/endpoint-connections.ts';
 import { L2History } from './live/l2-history.ts';
 import { ReceivedRoutes, type ReceivedRoutesComponents } from './received/received-routes.ts';
 import { AskedNodes } from './reconcile/asked-nodes.ts';
@@ -50,6 +51,7 @@ export interface AgentComponents
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
     Pick<ConnectionChecksComponents, 'watchConnections' | 'ways' | 'probe'>,
+    Pick<EndpointConnectionsComponents, 'tallyConnections'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
     RandomSurroundings {
   readonly source: Source;

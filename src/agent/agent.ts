@@ -12,6 +12,7 @@ import type { CheckFigures } from './checks/connection-checks.ts';
 import type { L2Announcer } from './l2/l2-announcer.ts';
 import { limits } from './limits.ts';
 import type { AgentLiveQueries } from './live/live-queries.ts';
+import { EndpointConnections } from './live/endpoint-connections.ts';
 import { liveChecks } from './live/live-checks.ts';
 import { liveAddresses, liveLinks } from './live/live-l2.ts';
 import { liveReceived } from './live/live-received.ts';
@@ -134,8 +135,12 @@ export class Agent {
 
   /** Returns the queries that the live API of this process answers. */
   live(): AgentLiveQueries {
-    const { sessions, routes, received, l2, checks } = this.#parts;
-    const { clock } = this.#components;
+    const { sessions, routes, received, l2, checks, plans } = this.#parts;
+    const { clock, source } = this.#components;
+    const connections = new EndpointConnections(this.#components, {
+      snapshot: () => source.snapshot,
+      frontendsOf: (service) => plans.byService.get(service)?.forwarding.frontends ?? [],
+    });
     return {
       sessions: () => sessions.live(),
       routes: (query) => liveRoutes(sessions.senders, routes, query),
@@ -143,6 +148,7 @@ export class Agent {
       links: (query) => liveLinks(l2, query),
       addresses: (query) => liveAddresses(l2, query),
       checks: (query) => liveChecks(checks.evidence, clock, query),
+      endpoints: (query) => connections.list(query),
     };
   }
 

@@ -188,4 +188,9 @@ export const limits = {
   checkPacketBytes: 9_216,
   /** Peers that a scrape has metrics of: as many as a speaker takes. */
   measuredPeers: 1_024,
+  /** Milliseconds for which a count of connections by endpoint is used again. */
+  tallyAge: 1_000,
+  /** Milliseconds of pause for each millisecond that such a count takes, and the longest pause. */
+  tallyPauseFactor: 10,
+  tallyLongestPause: 2_000,
 } as const;

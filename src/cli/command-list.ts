@@ -12,6 +12,7 @@ const firstCommands: Commands = {
   peers: async () => (await import('./commands/tables/peers-command.ts')).peersCommand,
   routes: async () => (await import('./commands/tables/routes-command.ts')).routesCommand,
   pools: async () => (await import('./commands/tables/pools-command.ts')).poolsCommand,
+  endpoints: async () => (await import('./commands/tables/endpoints-command.ts')).endpointsCommand,
   explain: async () => (await import('./commands/explain-command.ts')).explainCommand,
   check: async () => (await import('./commands/check/check-command.ts')).checkCommand,
   ui: async () => (await import('./commands/ui/ui-command.ts')).uiCommand,
@@ -42,7 +43,7 @@ export function commands(): Commands {
 }
 
 /** Further words for a command. */
-export const commandAliases: Readonly<Record<string, string>> = { peer: 'peers', route: 'routes', pool: 'pools' };
+export const commandAliases: Readonly<Record<string, string>> = { peer: 'peers', route: 'routes', pool: 'pools', endpoint: 'endpoints' };
 
 /**
  * Loads the command that the first word of a command line names. Loading all commands would take longer than most commands run. When the

@@ -32,6 +32,8 @@ export const limits = {
   liveLinks: 64,
   /** Addresses and ports of a Service of which an agent is asked what it saw. */
   liveChecks: 1_000,
+  /** Most endpoints with connections that are read from one agent. */
+  liveEndpoints: 20_000,
   liveAddresses: 1000,
   /** Most objects whose earlier version is in force that are read from one process. */
   liveKept: 1000,

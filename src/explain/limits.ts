@@ -6,6 +6,8 @@ export const limits = {
   services: 100,
   /** Rows of a table of routes. */
   routes: 10_000,
+  /** Rows of a table of endpoints. */
+  endpointRows: 10_000,
   /** Services that one row of a route table names. */
   servicesOfRoute: 10,
   /** Names that a line of `herald status` lists. */

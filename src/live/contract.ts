@@ -10,12 +10,13 @@
  *     GET /live/v1/links        Page of LiveLink                        agents
  *     GET /live/v1/addresses    Page of LiveAddress                     agents   ?service=NS/NAME
  *     GET /live/v1/checks       Page of LiveCheck                       agents   ?service=NS/NAME
+ *     GET /live/v1/endpoints    Page of LiveEndpointConnections         agents   ?service=NS/NAME
  *     GET /live/v1/history      Page of HistoryEntry, oldest first      all      ?kind=Service|BGPPeer|Node &namespace= &name= &since=RFC 3339
  *     GET /live/v1/kept         Page of LiveKept                        all
  *
  * Every list takes `limit` (1 to 5000; default 1000; a page at the port has up to 500) and `after`: the `next` of the previous page. A page
  * shows one moment; entries that change between two pages may be missing or appear twice. Errors are LiveProblem: 400 for a wrong
- * parameter, 404 for a path that the process does not have, 429 at the port while it answers another client. The port closes the connection
+ * parameter or for a list that the kernel does not give, 404 for a path that the process does not have, 429 at the port while it answers another client. The port closes the connection
  * after each answer. Later versions may add fields under `v1` but do not change the meaning of a field; clients must ignore unknown fields.
  *
  * Data that must not leave the host (BGP messages) is only on the socket, under `/debug/...`.
@@ -30,6 +31,7 @@ export const livePaths = {
   links: '/live/v1/links',
   addresses: '/live/v1/addresses',
   checks: '/live/v1/checks',
+  endpoints: '/live/v1/endpoints',
   history: '/live/v1/history',
   kept: '/live/v1/kept',
 } as const;
@@ -229,6 +231,28 @@ export interface LiveEndpointCheck {
   readonly way?: string;
   /** True: the agent opened the latest of these connections itself. */
   readonly own?: true;
+}
+
+/**
+ * The connections from one port of a Service to one endpoint that this node translates and its kernel remembers at this moment. An endpoint
+ * without any is not listed.
+ */
+export interface LiveEndpointConnections {
+  /** "namespace/name". */
+  readonly service: string;
+  readonly protocol: 'TCP' | 'UDP' | 'SCTP';
+  /** The port of the Service, also for connections to its NodePort. */
+  readonly port: number;
+  /** "10.244.1.10:8080", "[2001:db8::1]:80". */
+  readonly endpoint: string;
+  /** TCP and SCTP: established. UDP: answered. */
+  readonly active: number;
+  /** All others that the kernel remembers. */
+  readonly inactive: number;
+  /** Packets of these connections, from clients (`in`) and from the endpoint (`out`). Absent: the kernel does not count packets. */
+  readonly packets?: { readonly in: number; readonly out: number };
+  /** True: there are more connections than the agent reads, so that the numbers are the least that there are. */
+  readonly atLeast?: true;
 }
 
 /** An interface on which an agent announces addresses by ARP and NDP, and the other nodes there. */

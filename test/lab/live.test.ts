@@ -1,6 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { LiveIndex, LiveRoute, Page } from '../../src/live/contract.ts';
+import type { EndpointRow } from '../../src/explain/endpoints/endpoint-report.ts';
 import type { MergedHistory } from '../../src/explain/history/merged-history.ts';
 import { requestLocal } from '../../src/system/http/local-socket.ts';
 import { examples, HeraldInLab } from './herald.ts';
@@ -51,6 +52,7 @@ test('a process identifies itself at its socket', async () => {
     paths: [
       '/live/v1/addresses',
       '/live/v1/checks',
+      '/live/v1/endpoints',
       '/live/v1/history',
       '/live/v1/kept',
       '/live/v1/links',
@@ -154,6 +156,42 @@ test('herald routes and explain show sent routes, and name processes they could 
   expect(unasked.stdout).toMatch(/ {4}sends .*\/32/);
   const quiet = await herald.run('explain', 'service', 'shop/web', ...reads, '--no-ask');
   expect(quiet.stdout).not.toMatch(/asked|queried/);
+});
+
+test('herald endpoints shows the connections of a client as the kernels of the nodes list them', async () => {
+  const open = addresses.map((address) => lab.client.steady({ address, port: 80, connections: 8 }));
+  try {
+    type Row = Pick<EndpointRow, 'port' | 'endpoint' | 'active' | 'inactive' | 'packets' | 'state' | 'on' | 'nodes'>;
+    const sockets = ['node1', 'node2'].flatMap((node) => ['--socket', herald.socket(node)]);
+    const reads = ['endpoints', 'shop/web', '--source', herald.directory, ...sockets];
+    const rowsOf = async (): Promise<readonly Row[]> =>
+      (JSON.parse((await herald.run(...reads, '-o', 'json')).stdout) as { endpoints: readonly Row[] }).endpoints;
+    const rows = await lab.until('all connections are counted', async (note) => {
+      const found = note(await rowsOf());
+      return found.reduce((sum, { active = 0 }) => sum + active, 0) === 8 * addresses.length ? found : undefined;
+    });
+    const ofTcp = rows.filter(({ port }) => port === '80/TCP');
+    for (const { endpoint, active, state, on, nodes } of ofTcp) {
+      const pod = endpoint.replace(/:\d+$/, '').replace(/^\[|\]$/g, '');
+      const listed = await Promise.all(
+        ['node1', 'node2'].map(async (node) => {
+          const command = ['conntrack', '-L', '-f', pod.includes(':') ? 'ipv6' : 'ipv4', '-p', 'tcp', '--reply-src', pod, '--dst-nat'];
+          const { stdout } = await lab.node(node).exec([...command, '--state', 'ESTABLISHED'], { check: false });
+          return { node, active: stdout.split('\n').filter((line) => line.startsWith('tcp')).length };
+        }),
+      );
+      expect(nodes.map(({ node, active: count }) => ({ node, active: count }))).toEqual(listed.filter((one) => one.active > 0));
+      expect([active, state, on]).toEqual([listed.reduce((sum, one) => sum + one.active, 0), 'ready', 'node1']);
+    }
+    expect(ofTcp.every(({ packets }) => packets !== undefined && packets.in > 0 && packets.out > 0)).toBe(true);
+    const { stdout } = await herald.run(...reads, '-o', 'wide');
+    expect(stdout).toMatch(
+      /^Service +Port +Scheduler +Endpoint +On +State +Weight +Active +Inactive +Packets In +Packets Out +Translated By\n/,
+    );
+    expect(stdout).toMatch(/\nConnections that node1 and node2 translate at this moment\.\n/);
+  } finally {
+    await Promise.all(open.map((one) => one.stop()));
+  }
 });
 
 test('herald peers shows the sessions of an agent that was just restarted as its routers see them', async () => {

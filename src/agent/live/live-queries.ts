@@ -2,6 +2,7 @@ import {
   livePaths,
   type LiveAddress,
   type LiveCheck,
+  type LiveEndpointConnections,
   type LiveLink,
   type LiveReceivedRoute,
   type LiveRoute,
@@ -25,6 +26,8 @@ export interface AgentLiveQueries {
   addresses(query: LiveQuery): Promise<Pick<Page<LiveAddress>, 'items' | 'next'>>;
   /** What became of connections. Throws LiveQueryError. */
   checks(query: LiveQuery): Pick<Page<LiveCheck>, 'items' | 'next'>;
+  /** Connections by endpoint. Rejects with LiveQueryError, also when the kernel does not tell. */
+  endpoints(query: LiveQuery): Promise<Pick<Page<LiveEndpointConnections>, 'items' | 'next'>>;
 }
 
 /** Registers the agent's lists with the live API. Returns a function that removes them. */
@@ -43,6 +46,7 @@ export function registerAgentQueries(live: LiveApi, agent: AgentLiveQueries): ()
     live.addList(livePaths.links, { parameters: [], items: (query) => agent.links(query) }),
     live.addList(livePaths.addresses, { parameters: ['service'], items: (query) => agent.addresses(query) }),
     live.addList(livePaths.checks, { parameters: ['service'], items: (query) => agent.checks(query) }),
+    live.addList(livePaths.endpoints, { parameters: ['service'], items: (query) => agent.endpoints(query) }),
   ];
   return () => {
     for (const end of taken) end();

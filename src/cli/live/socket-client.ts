@@ -1,4 +1,4 @@
-import { livePaths, type LiveIndex } from '../../live/contract.ts';
+import { livePaths, type LiveIndex, type LiveProblem } from '../../live/contract.ts';
 import { requestLocal, LocalSocketError } from '../../system/http/local-socket.ts';
 import { limits } from '../limits.ts';
 import { LiveError, type LiveClient } from './live-client.ts';
@@ -22,7 +22,7 @@ async function askSocket(socket: string, target: string, stopped: AbortSignal): 
     const { status, chunks } = await requestLocal(socket, target, AbortSignal.any([stopped, late]));
     const text = await readBody(chunks);
     if (status === 200) return JSON.parse(text) as unknown;
-    throw new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may have another version');
+    throw refusalOf(socket, status, text);
   } catch (error) {
     if (stopped.aborted) throw stopped.reason;
     const options = { cause: error };
@@ -35,6 +35,13 @@ async function askSocket(socket: string, target: string, stopped: AbortSignal): 
     if (error instanceof SyntaxError) throw foreignProgram(socket, options);
     throw error;
   }
+}
+
+/** The reason that the process gives, if it gives one (LiveProblem). */
+function refusalOf(socket: string, status: number, text: string): LiveError {
+  const found = text.startsWith('{') ? (JSON.parse(text) as Partial<LiveProblem>) : {};
+  if (typeof found.error === 'string') return new LiveError(found.error.slice(0, 300), found.fix ?? '');
+  return new LiveError(`${socket} answered ${status}: ${text.trim().slice(0, 300)}`, 'the process may have another version');
 }
 
 function foreignProgram(socket: string, options?: ErrorOptions): LiveError {

@@ -16,6 +16,7 @@ import { SharedBfd } from '../../agent/sessions/shared-bfd.ts';
 import { Bfd } from '../../bfd/index.ts';
 import { Speaker } from '../../bgp/index.ts';
 import { connectionCounter } from '../../dataplane/conntrack/connection-count.ts';
+import { connectionTally } from '../../dataplane/conntrack/connection-tally.ts';
 import { watchConnections } from '../../dataplane/conntrack/connection-watch.ts';
 import { followHostLinks, followHostSettings } from '../../dataplane/host/link-events.ts';
 import { readHostLinks } from '../../dataplane/host/host-links.ts';
@@ -188,6 +189,7 @@ function checkComponents(clock: Clock, host: Host) {
   const { probeAnswerMilliseconds: answerMilliseconds, probeCloseMilliseconds: closeMilliseconds } = agentLimits;
   return {
     ...defined({ ways: wayReader(clock) }),
+    tallyConnections: connectionTally(clock),
     probe: tcpProber(clock, { answerMilliseconds, closeMilliseconds }),
     watchConnections: watchConnections({
       clock,

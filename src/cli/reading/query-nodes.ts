@@ -1,8 +1,10 @@
 import { liveView, type LiveNode, type LiveNodes, type LiveView } from '../../explain/sessions/live-view.ts';
+import { defined } from '../../lang/defined.ts';
 import {
   livePaths,
   type LiveAddress,
   type LiveCheck,
+  type LiveEndpointConnections,
   type LiveIndex,
   type LiveLink,
   type LiveReceivedRoute,
@@ -34,6 +36,8 @@ export interface NodeQuery extends ProcessFilter {
   readonly l2?: boolean;
   /** Query what was seen of connections to this Service. */
   readonly checks?: string;
+  /** Query the connections by endpoint: of one Service, or of all. */
+  readonly connections?: { readonly service: string | undefined };
 }
 
 /**
@@ -72,13 +76,14 @@ export async function askedView(
 /** The metrics port answers one list at a time. */
 async function answerOf(
   client: LiveClient,
-  { routes, received, l2, checks }: NodeQuery,
+  { routes, received, l2, checks, connections }: NodeQuery,
 ): Promise<{ readonly answer: LiveNode; readonly more: boolean }> {
   const { items: sessions, process } = await fetchAllPages<LiveSession>(client, livePaths.sessions, {}, limits.liveSessions);
   const { started } = process;
   const links = {
     ...(l2 === true ? await l2Of(client, routes?.service) : {}),
     ...(checks === undefined ? {} : await checksOf(client, checks)),
+    ...(connections === undefined ? {} : await connectionsOf(client, connections)),
   };
   if (received !== undefined) {
     const { items, more } = await receivedOf(client, received);
@@ -105,6 +110,17 @@ async function checksOf(client: LiveClient, service: string): Promise<Pick<LiveN
   // An agent of an older version does not have the list.
   if (paths?.includes(livePaths.checks) !== true) return {};
   return { checks: (await fetchAllPages<LiveCheck>(client, livePaths.checks, { service }, limits.liveChecks)).items };
+}
+
+async function connectionsOf(
+  client: LiveClient,
+  { service }: NonNullable<NodeQuery['connections']>,
+): Promise<Pick<LiveNode, 'connections'>> {
+  const { paths } = (await client.ask(livePaths.index, {})) as Partial<LiveIndex>;
+  // An agent of an older version does not have the list.
+  if (paths?.includes(livePaths.endpoints) !== true) return {};
+  const wanted = { ...defined({ service }) };
+  return { connections: (await fetchAllPages<LiveEndpointConnections>(client, livePaths.endpoints, wanted, limits.liveEndpoints)).items };
 }
 
 async function l2Of(client: LiveClient, service: string | undefined): Promise<Pick<LiveNode, 'links' | 'addresses'>> {

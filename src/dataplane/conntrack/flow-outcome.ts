@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import type { ConnectionOutcome, ObservedConnection } from '../../net/observed-connection.ts';
-import { statusBits, tcpStates, type FlowCounters, type FlowReader } from './flow-reader.ts';
+import { sctpEstablished, statusBits, tcpStates, type FlowCounters, type FlowReader } from './flow-reader.ts';
 
 /** How long the kernel keeps an entry after its last packet, in seconds. NaN: the setting cannot be read. */
 export interface Timeouts {
@@ -17,8 +17,6 @@ export interface Timeouts {
 
 /** In the order of enum tcp_conntrack, from SYN_SENT on. */
 const tcpSettings = ['syn_sent', 'syn_recv', 'established', 'fin_wait', 'close_wait', 'last_ack', 'time_wait', 'close'] as const;
-/** SCTP_CONNTRACK_ESTABLISHED. */
-const sctpEstablished = 4;
 /** Seconds after which a client has sent its first packet again, or has given up. */
 const silentSeconds = 2;
 /** Seconds after which a client has acknowledged data that it got: many round trips, and a retransmission or more. */

@@ -38,6 +38,9 @@ export const tcpStates = {
   close: 8,
 } as const;
 
+/** SCTP_CONNTRACK_ESTABLISHED. */
+export const sctpEstablished = 4;
+
 /** Packets of one direction and their octets, from the IP header on. Both are 0 if the kernel does not count (nf_conntrack_acct). */
 export interface FlowCounters {
   packets: number;

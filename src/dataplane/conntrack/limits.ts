@@ -63,3 +63,9 @@ export const droppedOldest = 5_500;
 
 /** Destinations with their endpoints for which one look searches a table that is too large to be read whole. */
 export const droppedListings = 4;
+
+/** Connections of one list that are counted by endpoint. */
+export const talliedConnections = 100_000;
+
+/** Frontends of one family and protocol for each of which a list is requested. More are selected from a list of all connections. */
+export const talliedLists = 8;

@@ -1,15 +1,11 @@
 import { DataplaneError } from '../dataplane.ts';
 import { tableName } from '../ruleset/layout.ts';
-import { runCommand, type CommandLine, type CommandOutcome } from '../run-command.ts';
+import { runCommand } from '../run-command.ts';
 import { iptablesRemovals } from './iptables-removal.ts';
+import { searchIpvs } from './ipvs-leftovers.ts';
+import type { Leftover, RunCommand, Search } from './leftover.ts';
 import { limits } from './limits.ts';
 import { kubeProxyTable } from './nftables-maps.ts';
-
-/**
- * Runs a command to its end. Undefined: it is not installed. Rejects with DataplaneError when it could not run to its end for another
- * reason.
- */
-export type RunCommand = (command: CommandLine, input?: string) => Promise<CommandOutcome | undefined>;
 
 interface CleanupOptions {
   readonly run: RunCommand;
@@ -26,25 +22,7 @@ export interface CleanupReport {
   readonly left: readonly string[];
 }
 
-/** An object of kube-proxy, and the command that removes it. */
-interface Leftover {
-  readonly what: string;
-  readonly remove: CommandLine;
-  readonly input?: string;
-}
-
-interface Search {
-  readonly found: readonly Leftover[];
-  readonly kept: readonly string[];
-  /** Objects that cannot be inspected. */
-  readonly unknown: readonly string[];
-}
-
 const families = ['ip', 'ip6'] as const;
-const link = 'kube-ipvs0';
-/** Names of kube-proxy's ipsets, of both families. */
-const ipset =
-  /^KUBE-(?:6-)?(?:LOOP-BACK|CLUSTER-IP|EXTERNAL-IP(?:-LOCAL)?|LOAD-BALANCER(?:-FW|-LOCAL|-SOURCE-IP|-SOURCE-CIDR)?|NODE-PORT-(?:LOCAL-)?(?:TCP|UDP|SCTP-HASH)|HEALTH-CHECK-NODE-PORT|IPVS-IPS)$/;
 
 /** Returns a function that runs commands on this machine. `commandPrefix` goes before each. */
 export function commandRunner(commandPrefix: readonly string[] = []): RunCommand {
@@ -133,32 +111,3 @@ async function searchIptables({ run, legacyTables }: CleanupOptions): Promise<Se
 }
 
 const count = ({ length }: readonly unknown[], what: string): string => `${length} ${what}${length === 1 ? '' : 's'}`;
-
-async function searchIpvs(run: RunCommand): Promise<Search> {
-  const names = (await run(['ipset', 'list', '-n']))?.stdout.split('\n') ?? [];
-  const sets = names
-    .filter((name) => ipset.test(name))
-    .map((name): Leftover => ({ what: `ipset ${name}`, remove: ['ipset', 'destroy', name] }));
-  const shown = await run(['ip', '-o', 'address', 'show', 'dev', link]);
-  if (shown?.status !== 0) return { found: sets, kept: [], unknown: [] };
-  const addresses = new Set([...shown.stdout.matchAll(/ inet6? ([0-9a-f.:]+)/g)].map(([, address = '']) => address));
-  const rules = await run(['ipvsadm', '--save', '-n']);
-  const unknown = rules === undefined ? ['virtual servers of IPVS: ipvsadm is not installed'] : [];
-  const servers = [...(rules?.stdout ?? '').matchAll(/^-A (-[tu]|--sctp-service) \[?([0-9a-f.:]+?)\]?:(\d+) /gm)].map(
-    ([, kind = '', address = '', port = '']) => ({
-      address,
-      kind,
-      place: address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
-    }),
-  );
-  const found = servers
-    .filter(({ address }) => addresses.has(address))
-    .map(({ kind, place }): Leftover => ({ what: `virtual server ${place}`, remove: ['ipvsadm', '-D', kind, place] }));
-  // kube-proxy's virtual servers for NodePorts use addresses of the node, where other programs may have their own.
-  const kept = servers
-    .filter(({ address }) => !addresses.has(address))
-    .map(
-      ({ kind, place }) => `virtual server ${place}: its address is not on ${link}; if it was a NodePort, run: ipvsadm -D ${kind} ${place}`,
-    );
-  return { found: [...sets, ...found, { what: `link ${link}`, remove: ['ip', 'link', 'delete', link] }], kept, unknown };
-}

@@ -16,4 +16,6 @@ export const limits = {
   requestMilliseconds: 2_000,
   /** Octets of that reply. */
   answerBytes: 1_024,
+  /** Virtual servers of other programs that the cleanup names. */
+  namedServers: 10,
 } as const;

@@ -1,4 +1,12 @@
-import type { LiveAddress, LiveCheck, LiveLink, LiveReceivedRoute, LiveRoute, LiveSession } from '../../live/contract.ts';
+import type {
+  LiveAddress,
+  LiveCheck,
+  LiveEndpointConnections,
+  LiveLink,
+  LiveReceivedRoute,
+  LiveRoute,
+  LiveSession,
+} from '../../live/contract.ts';
 import { currentReport, isRunning, type NodeState } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import { version } from '../../model/objects/version.ts';
@@ -18,6 +26,8 @@ export interface LiveNode {
   readonly addresses?: readonly LiveAddress[];
   /** What it saw of connections to the Service that was asked about. Absent: not queried, or the agent is of an older version. */
   readonly checks?: readonly LiveCheck[];
+  /** Connections by endpoint that it translates. Absent: not queried, or the agent is of an older version. */
+  readonly connections?: readonly LiveEndpointConnections[];
 }
 
 /** The answers of the queried agents, by node. */

@@ -99,9 +99,15 @@ const kubeRouter: readonly Row[] = [
   {
     name: 'kube-router.io/service.scheduler',
     ours: annotations.loadBalancing,
-    translate: loadBalancingOf,
+    // kube-router's mh hashes the client's address alone, unless service.schedflags has flag-2.
+    translate: (value) => (value.trim() === 'mh' ? 'source-hash' : loadBalancingOf(value.trim())),
     fix: `write ${annotations.loadBalancing} with one of ${loadBalancings.join(', ')}`,
   },
+  none(
+    'kube-router.io/service.schedflags',
+    `with flag-2 the scheduler mh is ${annotations.loadBalancing}: consistent, and without it source-hash; the other flags have no equivalent`,
+  ),
+  none('kube-router.io/service.skiplbips', 'give the Service the loadBalancerClass of the program that serves it'),
   none('kube-router.io/service.dsr', 'see direct server return, docs/explanation/direct-return.md'),
 ];
 

@@ -62,6 +62,7 @@ describe('the process of each command', () => {
     peers: [['peers', '--node', 'x', ...source], 1, '', expect.stringContaining('herald: there is no valid node x')],
     routes: [['routes', ...source], 0, expect.stringContaining('node1  tor1-v4  192.0.2.10/32'), ''],
     pools: [['pools', ...source], 0, expect.stringContaining('2 Services wait for an address.\n'), ''],
+    endpoints: [['endpoints', 'shop/web', ...source], 0, expect.stringContaining('10.244.1.10:8080'), ''],
     explain: [['explain', 'service', 'shop/web', ...source], 0, expect.stringContaining('Service shop/web (LoadBalancer)\n'), ''],
     check: [['check', 'node', '--service', 'shop/web', '--socket', '/no/such/socket'], 1, '', expect.stringContaining('/no/such/socket')],
     ui: [['ui', '--port', '65536'], 64, '', expect.stringContaining('Write a port, 0 to 65535.')],

@@ -30,6 +30,8 @@ export const argumentValues: Readonly<Record<string, readonly ValueKind[]>> = {
   run: ['directory'],
   drain: ['node'],
   import: ['file'],
+  'import kube-proxy': ['file'],
+  endpoints: ['service'],
   'explain service': ['service'],
   'explain pool': ['pool'],
   'explain peer': ['peer'],

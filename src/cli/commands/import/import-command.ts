@@ -18,6 +18,7 @@ import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { readSources, type Sources } from './sources/read-sources.ts';
 import { importMetalLB, metallb } from './tools/metallb/metallb.ts';
 import { tools } from './tools/all-tools.ts';
+import { kubeProxy } from './tools/kube-proxy/kube-proxy.ts';
 import type { Manifest } from './tools/tool.ts';
 
 interface OutputOptions {
@@ -34,7 +35,16 @@ interface MetalLBOptions extends CallerOptions, OutputOptions {
 }
 
 /** In the order in which they are applied: referenced objects come first. */
-const kinds = ['Community', 'BFDProfile', 'ExternalIPPolicy', 'IPAddressPool', 'BGPPeer', 'BGPAdvertisement', 'L2Advertisement'];
+const kinds = [
+  'HeraldConfig',
+  'Community',
+  'BFDProfile',
+  'ExternalIPPolicy',
+  'IPAddressPool',
+  'BGPPeer',
+  'BGPAdvertisement',
+  'L2Advertisement',
+];
 
 const outputOption = (): Option =>
   new Option(
@@ -54,6 +64,7 @@ export function importCommand(context: CommandContext): Command {
     .option('-n, --namespace <name>', 'namespace of MetalLB (default: metallb-system, or the only one in the files)')
     .addOption(outputOption())
     .addCommand(metallbCommand(context))
+    .addCommand(kubeProxyCommand(context))
     .addHelpText(
       'after',
       '\nExample:\n  herald import clusters/home -o report       what would be lost\n  herald import clusters/home > herald.yaml\n  herald import --from-cluster -o report         from the cluster of $KUBECONFIG\n  kubectl get ciliumloadbalancerippools,ciliuml2announcementpolicies,services -A -o yaml | herald import - > herald.yaml\n\nNothing is changed. Services are not in the output: the report has the commands that annotate them.',
@@ -66,7 +77,7 @@ const named = tools.map(({ name }) => name).join(', ');
 
 async function importAll(context: CommandContext, paths: readonly string[], options: ImportOptions): Promise<void> {
   const { documents, unread, notes = [], templates: unreadable = [] } = await readInput(context, paths, options);
-  const { tools: found, templates } = importDocuments(documents, options.namespace, unreadable);
+  const { tools: found, templates } = importDocuments(documents, { namespace: options.namespace, unreadable });
   const rendered = renderedServices(documents);
   const others = documents.filter(({ raw }) => isRecord(raw) && raw['kind'] !== 'Service');
   const lines = { unread: [...unread, ...templates, ...rendered.templates], notes };
@@ -78,9 +89,7 @@ async function importAll(context: CommandContext, paths: readonly string[], opti
     if (report.unread.length > 0) throw new UsageError(`${input} has nothing that could be imported: see the problems above`);
     throw new UsageError(`${input} has no configuration of ${named}${askingNothing(report)}`);
   }
-  write(context, options, report);
-  const levels = levelsOf(report);
-  context.setExitStatus(report.unread.length > 0 || levels.has('refused') || levels.has('differs') ? 3 : 0);
+  finish(context, options, report);
 }
 
 function readInput(context: CommandContext, paths: readonly string[], options: ImportOptions): Promise<Sources> {
@@ -150,6 +159,44 @@ function metallbCommand(context: CommandContext): Command {
       context.setExitStatus(problems.length > 0 || levels.has('refused') ? 1 : levels.has('differs') ? 2 : 0);
     });
   return addCallerOptions(command).exitOverride().showHelpAfterError(hint);
+}
+
+/** Unlike the other programs, kube-proxy has no part in addresses and their announcement, so no Services are looked at. */
+function kubeProxyCommand(context: CommandContext): Command {
+  return new Command('kube-proxy')
+    .description(
+      'convert the configuration of kube-proxy to HeraldConfig and options of the agents, with a report of what is lost (exit status 0: nothing is lost, 3: something is, 1: nothing was recognised)',
+    )
+    .argument(
+      '<paths...>',
+      'files or directories with a KubeProxyConfiguration, its ConfigMap, kube-proxy-arg of k3s or RKE2, or the DaemonSet; - for standard input',
+    )
+    .addOption(outputOption())
+    .addHelpText(
+      'after',
+      '\nExample:\n  kubectl -n kube-system get configmap kube-proxy -o yaml | herald import kube-proxy - > herald-config.yaml\n  herald import kube-proxy /etc/rancher/k3s/config.yaml -o report\n\nNothing is changed. The options of herald agent are in the report.',
+    )
+    .action(async (paths: readonly string[], _: unknown, self: Command) => {
+      const { documents, unread, notes = [] } = await readSources(context, paths);
+      const { tools: found, templates } = importDocuments(documents, { programs: [kubeProxy] });
+      const report = reportOf(found, [], { unread: [...unread, ...templates], notes });
+      if (found.length === 0) {
+        for (const line of report.unread) context.printError(`problem: ${line}`);
+        throw new UsageError(
+          `${paths.join(' and ')} has no configuration of kube-proxy: give a KubeProxyConfiguration, the ConfigMap kube-proxy of kube-system, or the DaemonSet`,
+        );
+      }
+      finish(context, self.optsWithGlobals<OutputOptions>(), report);
+    })
+    .exitOverride()
+    .showHelpAfterError(hint);
+}
+
+/** Writes the report, and sets the exit status by what is lost. */
+function finish(context: CommandContext, options: OutputOptions, report: ImportReport): void {
+  write(context, options, report);
+  const levels = levelsOf(report);
+  context.setExitStatus(report.unread.length > 0 || levels.has('refused') || levels.has('differs') ? 3 : 0);
 }
 
 function write(context: CommandContext, { output }: OutputOptions, report: ImportReport): void {

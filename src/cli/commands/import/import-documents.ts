@@ -10,7 +10,7 @@ import { withEmbedded, type RawDocument } from './sources/embedded.ts';
 import { unfinished } from './sources/templates.ts';
 import { tools } from './tools/all-tools.ts';
 import { containersOf, environmentOf, flagsOf } from './tools/workload.ts';
-import { nameOf, type ImportedDocument, type Manifest, type SourceDocument } from './tools/tool.ts';
+import { nameOf, type ImportedDocument, type Manifest, type SourceDocument, type Tool } from './tools/tool.ts';
 
 /** What was imported from one program. */
 export interface ImportedTool {
@@ -24,19 +24,25 @@ export interface ImportResult {
   readonly templates: readonly string[];
 }
 
-/**
- * Translates everything that configures a known program. `namespace`: MetalLB's own, if it is known. `unreadable`: kind and name of objects in
- * templates that could not be read. Pure.
- */
+/** What is known besides the documents. */
+interface ImportContext {
+  /** MetalLB's own, if it is known. */
+  readonly namespace?: string | undefined;
+  /** Kind and name of objects in templates that could not be read. Default: none. */
+  readonly unreadable?: readonly SourceDocument[];
+  /** Default: all that are recognised by content. */
+  readonly programs?: readonly Tool[];
+}
+
+/** Translates everything that configures one of the programs. Pure. */
 export function importDocuments(
   raws: readonly RawDocument[],
-  namespace: string | undefined,
-  unreadable: readonly SourceDocument[] = [],
+  { namespace, unreadable = [], programs = tools }: ImportContext = {},
 ): ImportResult {
   const all = raws.flatMap(withEmbedded);
   const templates: string[] = [];
   const names = new Set<string>();
-  const found = tools.flatMap((tool): ImportedTool[] => {
+  const found = programs.flatMap((tool): ImportedTool[] => {
     const own = all.filter((document) => tool.recognises(document));
     const ofTemplates = new Set(own.filter(({ raw }) => unfinished(settingsOf(raw)) !== undefined));
     const usable = own.filter((document) => !ofTemplates.has(document));

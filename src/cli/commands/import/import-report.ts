@@ -82,8 +82,12 @@ function renderElsewhere(elsewhere: readonly RequestElsewhere[]): string[] {
   ]);
 }
 
-function renderObject({ object, where, verdict, remarks }: ImportedDocument): string[] {
-  return [`${verdict}: ${object}${where === undefined ? '' : ` (${where})`}`, ...remarks.map(renderRemark)];
+function renderObject({ object, where, verdict, remarks, agentOptions = [] }: ImportedDocument): string[] {
+  return [
+    `${verdict}: ${object}${where === undefined ? '' : ` (${where})`}`,
+    ...(agentOptions.length === 0 ? [] : [`  herald agent ${agentOptions.join(' ')}`]),
+    ...remarks.map(renderRemark),
+  ];
 }
 
 function renderService({ service, where, annotations, withoutField, remarks }: ImportedService): string[] {

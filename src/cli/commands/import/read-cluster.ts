@@ -10,6 +10,7 @@ import type { CallerOptions } from '../../options/shared-options.ts';
 import type { RawDocument } from './sources/embedded.ts';
 import type { Sources } from './sources/read-sources.ts';
 import { tools } from './tools/all-tools.ts';
+import { kubeProxy } from './tools/kube-proxy/kube-proxy.ts';
 
 /** The other programs' API groups. Calico serves its objects in one or in both of its groups: the second is read without the first. */
 const groups: readonly (readonly string[])[] = [
@@ -107,7 +108,9 @@ async function resourcesOf(client: Client, version: string): Promise<readonly { 
     .filter(({ kind, name }) => !name.includes('/') && !reportKinds.includes(kind) && isKnown({ apiVersion: version, kind }));
 }
 
-const isKnown = (raw: unknown): boolean => isRecord(raw) && tools.some((tool) => tool.recognises({ raw, object: '' }));
+/** Whoever brings addresses from a cluster does not ask to replace kube-proxy, so its DaemonSet is not read. */
+const isKnown = (raw: unknown): boolean =>
+  isRecord(raw) && tools.some((tool) => tool !== kubeProxy && tool.recognises({ raw, object: '' }));
 
 async function configMaps({ one }: Reader, metallb: string): Promise<RawDocument[]> {
   const named = [

@@ -1,4 +1,4 @@
-import { Command, type Option } from 'commander';
+import { Command, type Argument, type Option } from 'commander';
 import { unreadLines, unshownLines, markUndecided } from '../../../explain/unread-objects.ts';
 import type { KindName } from '../../../model/store/snapshot.ts';
 import type { UnreadableKind } from '../../../model/store/unreadable-kind.ts';
@@ -21,8 +21,10 @@ interface Table<O extends TableOptions, D extends object> {
   readonly description: string;
   readonly examples: readonly string[];
   readonly options: readonly Option[];
-  /** Throws UsageError for an unknown name. */
-  readonly data: (reading: Reading, options: O) => D | Promise<D>;
+  /** A name that the command takes. Default: none. */
+  readonly argument?: Argument;
+  /** `name`: the argument, if it was given. Throws UsageError for an unknown name. */
+  readonly data: (reading: Reading, options: O, name: string | undefined) => D | Promise<D>;
   /** The objects of the table, such as "ipaddresspool/public". */
   readonly names: (data: D) => readonly string[];
   /** Kinds without which the table says nothing. If one cannot be read, the command fails, and shows what it can. */
@@ -34,10 +36,17 @@ interface Table<O extends TableOptions, D extends object> {
 export function tableCommand<O extends TableOptions, D extends object>(context: CommandContext, table: Table<O, D>): Command {
   const command = new Command(table.command).description(table.description);
   if (table.alias !== undefined) command.alias(table.alias);
+  if (table.argument !== undefined) command.addArgument(table.argument);
   for (const option of [...table.options, namedOutputOption(), watchOption()]) command.addOption(option);
   command
     .addHelpText('after', `\nExample:\n${table.examples.map((line) => `  ${line}`).join('\n')}`)
-    .action((options: O) => answerAndWatch(context, options, `herald ${table.command}`, () => answerOf(context, table, options)));
+    .action((...given: readonly unknown[]) => {
+      // commander passes the arguments, the options, and the command.
+      const [name, options] = [table.argument === undefined ? undefined : given[0], given.at(-2) as O];
+      return answerAndWatch(context, options, `herald ${table.command}`, () =>
+        answerOf(context, table, options, name as string | undefined),
+      );
+    });
   return addReadingOptions(command);
 }
 
@@ -45,11 +54,12 @@ async function answerOf<O extends TableOptions, D extends object>(
   context: CommandContext,
   table: Table<O, D>,
   options: O,
+  name: string | undefined,
 ): Promise<CommandOutput> {
   const reading = await openReading(context, options);
   try {
     const { problems, unread } = reading;
-    const data = markUndecided(await table.data(reading, options), reading, '');
+    const data = markUndecided(await table.data(reading, options, name), reading, '');
     const isBroken = !('problems' in data) && problems.some(({ severity, object }) => severity === 'error' && object === undefined);
     if (isBroken || unshownLines(unread, table.needs).length > 0) context.setExitStatus(exitStatus.error);
     const document = asDocument(options, { problems, ...inForceJson(reading), unread, ...data });

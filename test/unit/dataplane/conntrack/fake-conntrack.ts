@@ -11,6 +11,12 @@ export interface FlowLiteral {
   readonly secondsLeft: number;
   /** The state number of a TCP connection. Default: ESTABLISHED. */
   readonly tcpState?: number;
+  /** The state number of an SCTP association. Default: ESTABLISHED. */
+  readonly sctpState?: number;
+  /** The endpoint that the destination is translated to. Default: it is not. */
+  readonly endpoint?: { readonly address: Address; readonly port: number };
+  /** From the client and from the endpoint. Default: the kernel does not count. */
+  readonly packets?: readonly [number, number];
   readonly replied?: boolean;
   /** Octets to write as the server's address, instead of the right ones. */
   readonly replySource?: Uint8Array;
@@ -67,7 +73,8 @@ export class FakeConntrack implements NetlinkSocket {
 
 /** Writes what Herald reads of a flow, in the format of the kernel's ctnetlink_fill_info. */
 function writeFlow(writer: MessageWriter, flow: FlowLiteral): void {
-  const { protocol, destination, port, secondsLeft, tcpState = 3, replied = true, replySource = addressBytes(destination) } = flow;
+  const { protocol, destination, port, secondsLeft, tcpState = 3, sctpState = 4, replied = true, endpoint, packets } = flow;
+  const replySource = flow.replySource ?? addressBytes(endpoint?.address ?? destination);
   const client = addressBytes({ ...destination, value: destination.value + 1n });
   const families = { 4: { source: 1, destination: 2 }, 6: { source: 3, destination: 4 } } as const;
   const tuple = (type: number, from: Uint8Array, to: Uint8Array, ports: readonly [number, number]): void => {
@@ -84,13 +91,18 @@ function writeFlow(writer: MessageWriter, flow: FlowLiteral): void {
   };
   writer.raw(new Uint8Array(4));
   tuple(1, client, addressBytes(destination), [40_000, port]);
-  tuple(2, replySource, client, [port, 40_000]);
-  writer.numberAttribute(3, replied ? 2 : 0);
+  tuple(2, replySource, client, [endpoint?.port ?? port, 40_000]);
+  writer.numberAttribute(3, (replied ? 0x2 : 0) | (endpoint === undefined ? 0 : 0x20));
+  for (const [index, count] of (packets ?? []).entries()) {
+    const counters = writer.beginNested(9 + index);
+    writer.bytesAttribute(1, Uint8Array.of(0, 0, 0, 0, 0, 0, count >> 8, count & 0xff));
+    writer.endNested(counters);
+  }
   writer.numberAttribute(7, secondsLeft);
-  if (protocol !== 'TCP') return;
+  if (protocol === 'UDP') return;
   const state = writer.beginNested(4);
-  const tcp = writer.beginNested(1);
-  writer.bytesAttribute(1, Uint8Array.of(tcpState));
-  writer.endNested(tcp);
+  const inner = writer.beginNested(protocol === 'TCP' ? 1 : 3);
+  writer.bytesAttribute(1, Uint8Array.of(protocol === 'TCP' ? tcpState : sctpState));
+  writer.endNested(inner);
   writer.endNested(state);
 }

@@ -58,6 +58,31 @@ describe('an annotation of another load balancer', () => {
       'of PureLB and is not read (write herald.dev/address-pool: "edge", or add purelb to compat in HeraldConfig)',
     ],
     ['kube-router.io/service.local', 'true', 'of kube-router and is not read (write externalTrafficPolicy: Local)'],
+    ...(
+      [
+        ['rr', 'round-robin'],
+        ['sh', 'source-hash'],
+        ['dh', 'destination-hash'],
+        // Without flag-2 its mh leaves the port out.
+        ['mh', 'source-hash'],
+        [' rr ', 'round-robin'],
+      ] as const
+    ).map(([value, ours]): [string, string, string] => [
+      'kube-router.io/service.scheduler',
+      value,
+      `of kube-router and is not read (write herald.dev/load-balancing: "${ours}")`,
+    ]),
+    [
+      'kube-router.io/service.scheduler',
+      'lblcr',
+      'of kube-router and is not read (write herald.dev/load-balancing with one of random, round-robin',
+    ],
+    [
+      'kube-router.io/service.schedflags',
+      'flag-1,flag-2',
+      'of kube-router and is not read (with flag-2 the scheduler mh is herald.dev/load-balancing: consistent',
+    ],
+    ['kube-router.io/service.skiplbips', 'true', 'of kube-router and is not read (give the Service the loadBalancerClass'],
     ['eip.openelb.kubesphere.io/v1alpha2', 'edge', 'of OpenELB and is not read (write herald.dev/address-pool: "edge")'],
   ])('%s: %s causes a warning with the fix', (name, value, text) => {
     expect(warnings({ [name]: value })).toEqual([expect.stringContaining(`${name} is an annotation ${text}`)]);

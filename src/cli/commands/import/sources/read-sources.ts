@@ -6,6 +6,7 @@ import { SourceError } from '../../../../sources/source.ts';
 import { limits } from '../../../limits.ts';
 import type { CommandContext } from '../../../context/command-context.ts';
 import type { RawDocument } from './embedded.ts';
+import { kubeProxyArguments } from './command-lines.ts';
 import { isMarkdownName, markdownBlocks } from './markdown.ts';
 import type { SourceDocument } from '../tools/tool.ts';
 import { isTemplate, isTemplateName, mentionsTool, objectsInTemplate } from './templates.ts';
@@ -44,10 +45,12 @@ export async function readSources(context: CommandContext, paths: readonly strin
 
   function add(file: string, text: string): void {
     if (isTemplateName(file) || (isTemplate(text) && hasLogic(text))) return leaveOut(file, text);
+    const { words, line } = kubeProxyArguments(text);
+    if (words.length > 0) documents.push({ raw: { 'kube-proxy-arg': words }, where: `${file}:${line}` });
     const { objects, problems } = decodeObjects(file, text);
     const [first] = problems;
     if (first !== undefined && isTemplate(text)) return leaveOut(file, text);
-    if (first !== undefined && mentionsTool(text)) unread.push(`${file}:${first.line ?? 1} is ${first.message}`);
+    if (first !== undefined && words.length === 0 && mentionsTool(text)) unread.push(`${file}:${first.line ?? 1} is ${first.message}`);
     if (documents.length + objects.length > limits.importDocuments)
       unread.push(`${file} was not read: there are more than ${limits.importDocuments} documents`);
     else documents.push(...objects);

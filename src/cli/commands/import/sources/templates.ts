@@ -23,7 +23,7 @@ export function unfinished(value: unknown, levels = 12): string | undefined {
 
 /** What stands in the configuration of a supported program, and hardly anywhere else. */
 const words =
-  /address-pools|configInline|kind:\s*(?:IPAddressPool|AddressPool|L2Advertisement|BGPPeer|BGPAdvertisement|Cilium(?:LoadBalancerIPPool|BGP|L2)|BGPConfiguration|IPPool|ServiceGroup|LBNodeAgent|Eip|BgpPeer|BgpConf)|(?:range|cidr)-global|vip_interface|bgp_routerid|--peer-router-ips/;
+  /address-pools|configInline|kind:\s*(?:IPAddressPool|AddressPool|L2Advertisement|BGPPeer|BGPAdvertisement|Cilium(?:LoadBalancerIPPool|BGP|L2)|BGPConfiguration|IPPool|ServiceGroup|LBNodeAgent|Eip|BgpPeer|BgpConf|KubeProxyConfiguration)|kube-proxy-arg|(?:range|cidr)-global|vip_interface|bgp_routerid|--peer-router-ips/;
 
 /** True for a text that is likely to configure a program that `herald import` reads. */
 export const mentionsTool = (text: string): boolean => words.test(text);

@@ -27,6 +27,8 @@ export interface ImportedDocument {
   readonly verdict: 'exact' | 'differs' | 'refused';
   readonly remarks: readonly Remark[];
   readonly manifests: readonly Manifest[];
+  /** Options that `herald agent` needs, such as "--healthz-bind-address=none". */
+  readonly agentOptions?: readonly string[];
 }
 
 /** A program that people come from. */

@@ -2,11 +2,7 @@ import { stringify } from 'yaml';
 import { importDocuments, type ImportResult } from '../../../../../src/cli/commands/import/import-documents.ts';
 import type { ImportedDocument, Manifest } from '../../../../../src/cli/commands/import/tools/tool.ts';
 
-export const imports = (...objects: readonly unknown[]): ImportResult =>
-  importDocuments(
-    objects.map((raw) => ({ raw })),
-    undefined,
-  );
+export const imports = (...objects: readonly unknown[]): ImportResult => importDocuments(objects.map((raw) => ({ raw })));
 
 export const documentsOf = (...objects: readonly unknown[]): ImportedDocument[] =>
   imports(...objects).tools.flatMap(({ documents }) => documents);

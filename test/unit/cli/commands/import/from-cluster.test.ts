@@ -179,3 +179,10 @@ test('options of a cluster without --from-cluster, and paths beside it, are mist
   ])
     expect(await inProcess(importCommand, words)).toMatchObject({ code: 64, stderr: expect.stringContaining('--from-cluster') as string });
 });
+
+test('import --from-cluster leaves kube-proxy alone, whose HeraldConfig would replace it', async () => {
+  const container = { name: 'a', image: 'registry.k8s.io/kube-proxy:v1.36.2', args: ['--proxy-mode=ipvs'] };
+  server.put('/apis/apps/v1/daemonsets', 'kube-proxy', { spec: { template: { spec: { containers: [container] } } } }, 'kube-system');
+  const { code, stdout, stderr } = await importing();
+  expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining('the cluster has no configuration of MetalLB')]);
+});

@@ -132,6 +132,7 @@ function unread(shared: Shared, value: unknown, path: string, kept: string[]): R
   const at = (message: string, fix: string, level: Remark['level'] = 'differs'): Remark[] => [
     { level, field: shared.kind.root + path, message, fix },
   ];
+  if (row?.does === 'kept' && isOff(value)) return [];
   if (row?.does === 'kept' && row.fix === '') {
     kept.push(path);
     return [];
@@ -162,7 +163,7 @@ function unread(shared: Shared, value: unknown, path: string, kept: string[]): R
 
 /** True for values that mean the same as no value. */
 function isOff(value: unknown): boolean {
-  if (value === false || value === '' || value === 0 || value === 'false') return true;
+  if (value === false || value === '' || value === 0 || value === 'false' || value === '0s') return true;
   return Array.isArray(value) ? value.length === 0 : isRecord(value) && Object.keys(value).length === 0;
 }
 

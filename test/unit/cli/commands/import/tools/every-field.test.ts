@@ -24,6 +24,8 @@ function documentOf({ tool, kind, root }: SourceKind, value: unknown): unknown {
   });
   const entries = Object.entries(typeof value === 'object' && value !== null ? value : {});
   if (root === 'env.') return container('kube-vip', { env: entries.map(([name, one]) => ({ name, value: one as unknown })) });
+  if (tool === 'kube-proxy' && root === '') return { apiVersion: 'kubeproxy.config.k8s.io/v1alpha1', kind, ...(value as object) };
+  if (tool === 'kube-proxy') return container('kube-proxy', { args: entries.map(([name, one]) => `--${name}=${String(one)}`) });
   if (root === '--') return container('kube-router', { args: entries.map(([name, one]) => `--${name}=${String(one)}`) });
   if (root === 'data.')
     return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'kubevip', namespace: 'kube-system' }, data: value };
