@@ -57,10 +57,7 @@ export interface PeerStatus {
   readonly prefixesAdvertised: PerFamily;
   /** Prefixes announced by the peer in this session, including those that it has withdrawn since. */
   readonly prefixesReceived: PerFamily;
-  /**
-   * When the peer last asked for all routes of a family in this session (ROUTE-REFRESH, RFC 2918). Routers do after a change of their policy
-   * for received routes. Absent: it has not.
-   */
+  /** When the peer last asked for all routes of a family (ROUTE-REFRESH, RFC 2918), as routers do after a change of policy. Absent: never. */
   readonly refreshRequested: { readonly ipv4?: Date; readonly ipv6?: Date };
   /** The kept routes. Present with import rules. */
   readonly received?: ReceivedStatus;
@@ -267,10 +264,7 @@ export class Peer {
     return this.#session.inbox.routes?.routesOf(prefix) ?? [];
   }
 
-  /**
-   * Returns paths of the peer for prefixes that it also has from this speaker, whether import rules accept them or not, at most
-   * `maximumContendingPaths`. Only those whose origin `counts` accepts.
-   */
+  /** Returns the peer's paths for prefixes of this speaker, accepted or not, whose origin `counts`: at most `maximumContendingPaths`. */
   contendingPaths(counts: (origin: PathOrigin) => boolean): readonly ContendingPath[] {
     return this.#session.inbox.contendingPaths(counts);
   }
