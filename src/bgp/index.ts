@@ -8,7 +8,7 @@ export { SpeakerError, type ListenInput } from './options/speaker-options.ts';
 export { UnknownOptionError } from './options/known-options.ts';
 export type { Peer, PeerRoutes, PeerStatus, PerFamily } from './peer.ts';
 export type { AdvertisedRoute } from './rib/advertised-route.ts';
-export type { ContendingPath } from './rib/received/contending-paths.ts';
+export type { ContendingPath, PathOrigin } from './rib/received/contending-paths.ts';
 export type { ReceivedPath, ReceivedRoute, RouteChange, RouteSource } from './rib/received/received-route.ts';
 export type { ImportSettings, ReceivedStatus } from './rib/received/received-routes.ts';
 export type { Refusal } from './rib/received/eligibility.ts';

@@ -11,7 +11,7 @@ import type { Problem } from './diagnosis/problem.ts';
 import { AdjRibOut } from './rib/adj-rib-out.ts';
 import { demandRoom, toPath, toRoutes, type PathInput, type RouteInput } from './options/route-input.ts';
 import { ReplacementRunner } from './rib/replace-routes.ts';
-import type { ContendingPath } from './rib/received/contending-paths.ts';
+import type { ContendingPath, PathOrigin } from './rib/received/contending-paths.ts';
 import type { ReceivedRoute } from './rib/received/received-route.ts';
 import type { ReceivedStatus } from './rib/received/received-routes.ts';
 import type { SharedRoutes } from './rib/shared-routes.ts';
@@ -57,15 +57,10 @@ export interface PeerStatus {
   readonly prefixesAdvertised: PerFamily;
   /** Prefixes announced by the peer in this session, including those that it has withdrawn since. */
   readonly prefixesReceived: PerFamily;
-  /**
-   * When the peer last asked for all routes of a family in this session (ROUTE-REFRESH, RFC 2918). Routers do after a change of their policy
-   * for received routes. Absent: it has not.
-   */
+  /** When the peer last asked for all routes of a family (ROUTE-REFRESH, RFC 2918), as routers do after a change of policy. Absent: never. */
   readonly refreshRequested: { readonly ipv4?: Date; readonly ipv6?: Date };
   /** The kept routes. Present with import rules. */
   readonly received?: ReceivedStatus;
-  /** Paths of the peer for prefixes that it also has from this speaker, at most `maximumContendingPaths`. */
-  readonly contending: readonly ContendingPath[];
   /** The local address of the current or latest connection, if it is known. */
   readonly localAddress?: string;
   /** Why the session is down, or why it was down last: the first cause, then the latest symptom. */
@@ -226,7 +221,6 @@ export class Peer {
       prefixesAdvertised: { ipv4: this.#rib.advertised(4), ipv6: this.#rib.advertised(6) },
       prefixesReceived: { ipv4: inbox.counts.announced[4], ipv6: inbox.counts.announced[6] },
       refreshRequested: defined({ ipv4: outbox.refreshRequested[4], ipv6: outbox.refreshRequested[6] }),
-      contending: inbox.contendingPaths(),
       ...defined({ negotiated: negotiated && negotiatedStatus(negotiated), received: inbox.routes?.status(), lastNotification }),
       ...defined({ localAddress: localAddress && formatAddress(localAddress), outage: adminDown ? undefined : problem.outage }),
       ...defined({ lastError: adminDown ? 'administratively down' : problem.text }),
@@ -268,6 +262,11 @@ export class Peer {
   /** Returns the accepted routes of a prefix: at most one, or several on a session with ADD-PATH. */
   receivedRoutes(prefix: Prefix): readonly ReceivedRoute[] {
     return this.#session.inbox.routes?.routesOf(prefix) ?? [];
+  }
+
+  /** Returns the peer's paths for prefixes of this speaker, accepted or not, whose origin `counts`: at most `maximumContendingPaths`. */
+  contendingPaths(counts: (origin: PathOrigin) => boolean): readonly ContendingPath[] {
+    return this.#session.inbox.contendingPaths(counts);
   }
 
   /** Returns the latest steps of the state machine, oldest first. */

@@ -176,7 +176,7 @@ export class BgpSessions {
   unsupportedRoutes(): UnsupportedRoute[] {
     return [...this.senders].flatMap(([name, peer]) => {
       const [status, facts] = [peer.status(), this.#facts.get(name)];
-      return [...unsupportedRoutesOf(status, facts), ...contendedRoutesOf(status, facts, this.#ours)];
+      return [...unsupportedRoutesOf(status, facts), ...contendedRoutesOf(peer, status, facts, this.#ours)];
     });
   }
 
@@ -189,18 +189,19 @@ export class BgpSessions {
   /** Returns the status of every peer of this node, sorted by name, including peers without a session. */
   status(): SessionStatus[] {
     const failedSockets = this.#speaker.listening().sockets.filter(({ lastError }) => lastError !== undefined);
-    const running = [...this.#peers].map(([name, peer]) =>
-      sessionStatus(peer.status(), {
+    const running = [...this.#peers].map(([name, peer]) => {
+      const [status, facts] = [peer.status(), this.#facts.get(name)];
+      return sessionStatus(status, {
         refusal: this.#refused.get(name)?.reason ?? this.#bfd.problem(name),
         failedSocket: this.#passive.has(name) ? failedSockets.find(({ vrf }) => vrf === this.#passive.get(name)) : undefined,
         bfd: this.#bfd.status(name),
-        facts: this.#facts.get(name),
+        facts,
         nextHop: this.#nextHops.get(name),
         installed: this.#installedRoutes(name),
-        ...defined({ ours: this.#ours }),
+        contended: contendedRoutesOf(peer, status, facts, this.#ours)[0]?.reason,
         now: this.#clock.date().getTime(),
-      }),
-    );
+      });
+    });
     const dynamic = this.#dynamicIntents.flatMap((session) => {
       const condition = {
         refusal: this.#refused.get(session.peer)?.reason,
@@ -228,7 +229,7 @@ export class BgpSessions {
   #reconcile(snapshot: Snapshot, node: string, scope: 'existing' | 'all'): void {
     const { wanted, refused } = this.#decide(snapshot, node);
     this.#facts = factsOf(snapshot, node, wanted);
-    this.#ours = ownSpeakers(snapshot);
+    this.#ours = ownSpeakers(snapshot, { node, interfaces: this.#interfaces });
     for (const name of this.#peers.keys())
       if (wanted.get(name)?.dynamicNeighbors !== undefined || !wanted.has(name)) this.#removePeer(name);
     for (const name of this.#dynamic.names()) if (wanted.get(name)?.dynamicNeighbors === undefined) this.#dynamic.remove(name);

@@ -1,4 +1,4 @@
-import type { DampingStatus, PeerStatus, PerFamily } from '../../bgp/index.ts';
+import type { DampingStatus, Peer, PeerStatus, PerFamily } from '../../bgp/index.ts';
 import { isOfOtherSpeaker, prefixContended, type OwnSpeakers } from '../../decisions/announcement/sessions/contending-path.ts';
 import { sessionCause } from '../../decisions/announcement/sessions/session-cause.ts';
 import { asksFor, familyNotNegotiated, whyIncomplete } from '../../decisions/announcement/sessions/session-down.ts';
@@ -32,8 +32,8 @@ export interface FailedSocket {
 }
 
 interface SessionCondition {
-  /** How speakers of this cluster appear in paths. Absent: not known. */
-  readonly ours?: OwnSpeakers;
+  /** Why a router has another path for a route of ours. Absent: it is not known to have one. */
+  readonly contended?: Reason | undefined;
   /** Why the peer's settings were refused, or why the session waits for BFD or has none. */
   readonly refusal: Reason | undefined;
   /** Set for a passive peer while the speaker cannot listen: the peer's connections never arrive. */
@@ -125,7 +125,7 @@ export function causeBefore(condition: Pick<SessionCondition, 'refusal' | 'faile
   return undefined;
 }
 
-function warningOf(peer: PeerStatus, { refusal, bfd, facts, nextHop, now, ours }: SessionCondition): Reason | undefined {
+function warningOf(peer: PeerStatus, { refusal, bfd, facts, nextHop, now, contended }: SessionCondition): Reason | undefined {
   const { state, since, negotiated, localAddress: local } = peer;
   if (state === 'Established' && refusal !== undefined) return refusal;
   if (facts === undefined || facts.adminDown) return undefined;
@@ -133,8 +133,7 @@ function warningOf(peer: PeerStatus, { refusal, bfd, facts, nextHop, now, ours }
   const gracefulRestart = negotiated && negotiated.gracefulRestart !== undefined;
   const parts = { state, since: since.toISOString(), ...defined({ bfd, families, gracefulRestart }) };
   const why = whyIncomplete({ ...facts, ...defined({ local }) }, parts, now);
-  const [contended] = contendedRoutesOf(peer, facts, ours);
-  return why ?? contended?.reason ?? (state === 'Established' && families?.length === 2 ? nextHop : undefined);
+  return why ?? contended ?? (state === 'Established' && families?.length === 2 ? nextHop : undefined);
 }
 
 /** Returns why an established session cannot carry routes that it should. */
@@ -156,13 +155,14 @@ export function unsupportedRoutesOf(
 
 /** Returns the routes of an established session for which its router has a path to a speaker outside of this cluster. */
 export function contendedRoutesOf(
-  { name: peer, state, contending, peerAsn }: PeerStatus,
+  peer: Peer,
+  { name, state, peerAsn: peerASN, address }: PeerStatus,
   facts: Pick<SessionFacts, 'peer' | 'router'> | undefined,
   ours: OwnSpeakers | undefined,
 ): UnsupportedRoute[] {
   if (state !== 'Established' || facts === undefined || ours === undefined) return [];
-  const others = contending.filter((path) => isOfOtherSpeaker(path, peerAsn, ours));
-  return others.map((path) => ({ peer, prefix: path.own, reason: prefixContended(path, facts) }));
+  const others = peer.contendingPaths((origin) => isOfOtherSpeaker(origin, { peerASN, address }, ours));
+  return others.map((path) => ({ peer: name, prefix: path.own, reason: prefixContended(path, facts, ours) }));
 }
 
 /** Counts the prefixes of each family that the two sides negotiated. */

@@ -7,7 +7,7 @@ import type { PeerEvents } from '../diagnosis/events.ts';
 import type { Negotiated } from '../negotiation/negotiate.ts';
 import type { BgpComponents } from '../options/components.ts';
 import type { ResolvedOptions } from '../options/peer-options.ts';
-import { announcedAround, ContendingPaths, type ContendingPath } from '../rib/received/contending-paths.ts';
+import { announcedAround, ContendingPaths, type ContendingPath, type PathOrigin } from '../rib/received/contending-paths.ts';
 import type { AdjRibOut } from '../rib/adj-rib-out.ts';
 import { PrefixCounts, tooManyPrefixes } from '../rib/received/prefix-counts.ts';
 import { routerIdAddress, type ReceivedRoute } from '../rib/received/received-route.ts';
@@ -49,8 +49,8 @@ export class Inbox {
     return this.#routes;
   }
 
-  contendingPaths(): readonly ContendingPath[] {
-    return this.#contending.contending((prefix) => this.#announces(prefix));
+  contendingPaths(counts: (origin: PathOrigin) => boolean): readonly ContendingPath[] {
+    return this.#contending.contending((prefix) => this.#announces(prefix), counts);
   }
 
   /** Tells whether the peer has a route of ours for the prefix. */

@@ -46,8 +46,8 @@ function outcomeOf({
   expected,
   hasEndpoints,
 }: Pick<CheckInput, 'routers' | 'expected' | 'hasEndpoints'> & Pick<CheckReport, 'probes' | 'checked'>): CheckOutcome {
-  const isMissing = routers.some(({ answer }) => answer.has === 'none' || answer.has === 'unusable');
-  if (isMissing || !hasEndpoints || probes.some(({ judgement }) => judgement === 'failed')) return 'failed';
+  const isWrong = routers.some(({ answer, foreign }) => answer.has === 'none' || answer.has === 'unusable' || foreign !== undefined);
+  if (isWrong || !hasEndpoints || probes.some(({ judgement }) => judgement === 'failed')) return 'failed';
   if (probes.length === 0) return 'unchecked';
   return expected.every((node) => checked.includes(node)) && checked.length > 0 ? 'passed' : 'incomplete';
 }

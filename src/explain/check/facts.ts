@@ -21,6 +21,8 @@ export interface RouterCheck {
   readonly router: string;
   readonly prefix: string;
   readonly answer: RouterAnswer;
+  /** Next hops that are on a link of nodes and of no Node of the cluster. Absent: none. */
+  readonly foreign?: readonly string[];
 }
 
 /** A route to a prefix of the Service that a router sent to a node, which accepted it. So the router has one. */

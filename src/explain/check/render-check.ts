@@ -59,13 +59,21 @@ const milliseconds = (value: number): string => (value < 10 ? value.toFixed(1) :
 
 /** Returns the lines about one router: prefixes with the same answer together. */
 function routerLines(checks: readonly RouterCheck[], nameOf: NameOf): string[] {
-  const same = Map.groupBy(checks, ({ router, answer }) => JSON.stringify([router, answer]));
+  const same = Map.groupBy(checks, ({ router, answer, foreign }) => JSON.stringify([router, answer, foreign]));
   return [...same.values()].flatMap((alike) => {
     const [first] = alike;
     if (first === undefined) return [];
-    const { router, answer } = first;
-    return answerLines(`  ${router}: ${alike.map(({ prefix }) => prefix).join(', ')}`, answer, nameOf);
+    const { router, answer, foreign = [] } = first;
+    const lines = answerLines(`  ${router}: ${alike.map(({ prefix }) => prefix).join(', ')}`, answer, nameOf);
+    return foreign.length === 0 ? lines : [...lines, ...foreignLines(foreign)];
   });
+}
+
+function foreignLines(foreign: readonly string[]): string[] {
+  return [
+    `    ${listText(foreign)}: no Node of this cluster, so another speaker announces it`,
+    '    fix: take the address out of the pool of the other cluster or speaker, or out of the pool here',
+  ];
 }
 
 function answerLines(lead: string, answer: RouterAnswer, nameOf: NameOf): string[] {

@@ -32,7 +32,9 @@ function failures(facts: VerdictFacts): string {
   const clauses = [
     ...(hasEndpoints ? [] : ['the Service has no endpoint that takes connections']),
     ...rows.toSorted((a, b) => rank(a) - rank(b)).map((row) => failureText(row, facts)),
-    ...routers.flatMap(({ router, prefix, answer }) => {
+    ...routers.flatMap(({ router, prefix, answer, foreign }) => {
+      if (foreign !== undefined)
+        return [`${router} sends ${prefix} to ${listText(foreign)}, no Node of this cluster: another speaker announces it`];
       if (answer.has === 'none') return [`${router} has no route to ${prefix}`];
       return answer.has === 'unusable' ? [`${router} knows routes to ${prefix}, and uses none of them`] : [];
     }),

@@ -7,12 +7,8 @@ import { nextHopsOf, readPaths, type Nlri } from '../../wire/nlri.ts';
 import type { UpdateMessage } from '../../wire/update.ts';
 import { routerIdAddress } from './received-route.ts';
 
-/** A path that the peer announces for a prefix of ours, or for a part of it. A peer announces its best path if that is not ours. */
-export interface ContendingPath {
-  /** The prefix that this speaker announces to the peer. */
-  readonly own: string;
-  /** The prefix of the peer: the same, or a part of it. */
-  readonly prefix: string;
+/** The attributes of a path by which its speaker is known. */
+export interface PathOrigin {
   readonly nextHops: readonly string[];
   /** The nearest AS first. */
   readonly asPath: readonly number[];
@@ -20,8 +16,21 @@ export interface ContendingPath {
   readonly originatorId?: string;
 }
 
-interface SpecificPath extends Omit<ContendingPath, 'own' | 'prefix'> {
+/**
+ * A path that the peer announces for a prefix of ours, or for a part of it. A peer announces its best path if that is not ours. A path with our
+ * own AS is among them, although no route is taken from it (RFC 4271 9.1.2).
+ */
+export interface ContendingPath extends PathOrigin {
+  /** The prefix that this speaker announces to the peer. */
+  readonly own: string;
+  /** The prefix of the peer: the same, or a part of it. */
+  readonly prefix: string;
+}
+
+/** Paths of one UPDATE share their origin. */
+interface SpecificPath {
   readonly prefix: Prefix;
+  readonly origin: PathOrigin;
 }
 
 /** The longest prefixes that the default-free zone has. Addresses of Services are longer, so a full table costs no memory here. */
@@ -47,12 +56,17 @@ export class ContendingPaths {
     return changed;
   }
 
-  /** Returns the first paths for prefixes that `announces` knows, at most `maximumContendingPaths`. */
-  contending(announces: (prefix: Prefix) => boolean): ContendingPath[] {
+  /**
+   * Returns the first paths for prefixes that `announces` knows, at most `maximumContendingPaths`. `counts` tells which origins count, and is asked
+   * once for each UPDATE, so that paths of speakers that belong together hide no other.
+   */
+  contending(announces: (prefix: Prefix) => boolean, counts: (origin: PathOrigin) => boolean): ContendingPath[] {
     const found: ContendingPath[] = [];
-    for (const { prefix, ...path } of this.#paths.values()) {
-      const own = announcedAround(prefix, announces);
-      if (own !== undefined) found.push({ own: formatPrefix(own), prefix: formatPrefix(prefix), ...path });
+    const judged = new Map<PathOrigin, boolean>();
+    for (const { prefix, origin } of this.#paths.values()) {
+      if (!judged.has(origin)) judged.set(origin, counts(origin));
+      const own = judged.get(origin) === true ? announcedAround(prefix, announces) : undefined;
+      if (own !== undefined) found.push({ own: formatPrefix(own), prefix: formatPrefix(prefix), ...origin });
       if (found.length === maximumContendingPaths) break;
     }
     return found;
@@ -66,7 +80,7 @@ export class ContendingPaths {
   #add(nlri: Nlri, { attributes }: UpdateMessage, changed: Prefix[]): void {
     if (nlri.pathIds || nlri.nextHop === undefined || !hasSpecific(nlri)) return;
     const { asPath = [], as4Path, aggregator, originatorId } = attributes;
-    const path = {
+    const origin: PathOrigin = {
       nextHops: nextHopsOf(nlri.nextHop).map(formatAddress),
       asPath: mergeAs4Path(asPath, as4Path, aggregator?.asn).flatMap(({ asns }) => asns),
       ...defined({ originatorId: originatorId === undefined ? undefined : formatAddress(routerIdAddress(originatorId)) }),
@@ -74,7 +88,7 @@ export class ContendingPaths {
     for (const { prefix } of readPaths(nlri)) {
       const key = formatPrefix(prefix);
       if (prefix.length <= widest[nlri.family] || (this.#paths.size >= maximumSpecificPaths && !this.#paths.has(key))) continue;
-      this.#paths.set(key, { prefix, ...path });
+      this.#paths.set(key, { prefix, origin });
       changed.push(prefix);
     }
   }

@@ -1,6 +1,8 @@
+import { isForeignNextHop } from '../../../decisions/announcement/sessions/contending-path.ts';
 import { explainService } from '../../../explain/service/service.ts';
 import type { ReceivedPrefix, RouterCheck, Unchecked } from '../../../explain/check/facts.ts';
 import { alikeUnqueried } from '../../../explain/text/unqueried.ts';
+import { defined } from '../../../lang/defined.ts';
 import { serviceKey } from '../../../model/objects/metadata.ts';
 import type { Service } from '../../../model/objects/service.ts';
 import type { CommandContext } from '../../context/command-context.ts';
@@ -33,7 +35,8 @@ export async function checkRouters(
   }
   // A router of the name of a BGPPeer is asked for what that peer gets.
   const questions = commands.flatMap((command) => (announced.get(command.router) ?? prefixes).map((prefix) => ({ command, prefix })));
-  const routers = await atMost(questions, limits.liveAtOnce, ({ command, prefix }) => askRouter(command, prefix));
+  const answers = await atMost(questions, limits.liveAtOnce, ({ command, prefix }) => askRouter(command, prefix));
+  const routers = answers.map((check) => ({ ...check, ...defined({ foreign: foreignOf(check, reading) }) }));
   const heard = await receivedPrefixes(context, options, reading, prefixes);
   const seen = new Set(heard.received.map(({ route }) => route.peer));
   const unseen = commands.length > 0 ? [] : [...announced.keys()].filter((peer) => !seen.has(peer)).toSorted();
@@ -44,6 +47,12 @@ export async function checkRouters(
     fix: `ask them: --router "${first}=ssh HOST birdc show route {prefix}"`,
   };
   return { routers, received: heard.received, unchecked: [...heard.unchecked, ...(unseen.length === 0 ? [] : [unknown])] };
+}
+
+/** Returns the next hops of the router's route that are certainly of no Node. Undefined: there are none. A larger route may lead elsewhere. */
+function foreignOf({ answer }: RouterCheck, { snapshot }: Reading): readonly string[] | undefined {
+  const foreign = answer.has === 'best' ? answer.nextHops.filter((hop) => isForeignNextHop(snapshot, hop)) : [];
+  return foreign.length === 0 ? undefined : foreign;
 }
 
 /** Returns the prefixes that nodes announce for the Service, by BGPPeer. */

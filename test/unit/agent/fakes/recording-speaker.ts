@@ -45,6 +45,7 @@ export class RecordingSpeaker {
         },
       },
       on: () => () => undefined,
+      contendingPaths: () => [],
       reconfigure: (next: PeerOptions) => {
         options = resolveOptions(next);
         if (options.adminDown) this.down.add(name);
@@ -59,7 +60,6 @@ export class RecordingSpeaker {
         peerAsn: 64513,
         prefixesAdvertised: { ipv4: table.size, ipv6: 0 },
         damping: { penalty: 0, flapsInLastHour: 0 },
-        contending: [],
         notPossible: [],
       }),
     };

@@ -117,6 +117,22 @@ describe('the verdict', () => {
     expect(report({ node1: good }, { routers: routers.filter(({ answer }) => answer.has !== 'none') }).outcome).toBe('passed');
   });
 
+  test('of a router whose next hop is no Node of the cluster says that another speaker announces the prefix', () => {
+    const answer = { has: 'best', nextHops: ['10.1.0.11', '10.1.0.99'] } as const;
+    const of = (router: string) => ({ router, prefix: '198.51.100.10/32', answer });
+    const routers = [{ ...of('tor1'), foreign: ['10.1.0.99'] }, of('tor2')];
+    const failed = report({ node1: good }, { routers });
+    expect([failed.outcome, failed.verdict]).toEqual([
+      'failed',
+      'tor1 sends 198.51.100.10/32 to 10.1.0.99, no Node of this cluster: another speaker announces it.',
+    ]);
+    const lines = renderCheck(failed, nameOf, false).join('\n');
+    expect(lines).toMatch(
+      / {2}tor1: .* by 10\.1\.0\.11 and 10\.1\.0\.99\n {4}10\.1\.0\.99: no Node of this cluster.*\n {4}fix: take the address out/,
+    );
+    expect(lines).toMatch(/ {2}tor2: .* by 10\.1\.0\.11 and 10\.1\.0\.99\n(?! {4})/);
+  });
+
   test('of a size: a hop that says what it passes is no failure, silent loss is, and no echo at all proves nothing', () => {
     const size = (result: NodeProbe['result'], more = {}) => [
       ...good,

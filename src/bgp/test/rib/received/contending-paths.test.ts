@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { maximumContendingPaths, maximumSpecificPaths } from '../../../../../src/bgp/limits.ts';
-import { ContendingPaths } from '../../../../../src/bgp/rib/received/contending-paths.ts';
+import { ContendingPaths, type PathOrigin } from '../../../../../src/bgp/rib/received/contending-paths.ts';
 import { formatPrefix, type Prefix } from '../../../../../src/net/prefix.ts';
 import { update } from './received.ts';
 
@@ -10,7 +10,9 @@ const announced = (...own: readonly string[]) => {
 };
 
 const of = (paths: ContendingPaths, ...own: readonly string[]): string[] =>
-  paths.contending(announced(...own)).map(({ own: ours, prefix, nextHops, asPath }) => [ours, prefix, nextHops, asPath].join(' '));
+  paths
+    .contending(announced(...own), () => true)
+    .map(({ own: ours, prefix, nextHops, asPath }) => [ours, prefix, nextHops, asPath].join(' '));
 
 test.each([
   ['an equal prefix', '192.0.2.1/32', '192.0.2.1/32', ['192.0.2.1/32 192.0.2.1/32 10.0.0.1 65001']],
@@ -44,4 +46,19 @@ test('prefixes of the default-free zone are not kept, several paths of one prefi
   const many = Array.from({ length: maximumSpecificPaths + 5 }, (_, at) => `10.0.${at >> 8}.${at & 255}/32`);
   expect(paths.take(update(many))).toHaveLength(maximumSpecificPaths);
   expect(of(paths, ...many)).toHaveLength(maximumContendingPaths);
+});
+
+test('paths of speakers that do not count hide no other, and each UPDATE is judged once', () => {
+  const paths = new ContendingPaths();
+  const ofNodes = Array.from({ length: maximumContendingPaths * 4 }, (_, at) => `192.0.2.${at}/32`);
+  paths.take(update(ofNodes));
+  paths.take(update(['192.0.2.200/32'], [], { asPath: [{ kind: 'sequence', asns: [65001, 64999] }] }));
+  const judged: string[] = [];
+  const counts = ({ asPath }: PathOrigin): boolean => {
+    judged.push(asPath.join(' '));
+    return asPath.includes(64999);
+  };
+  const found = paths.contending(announced(...ofNodes, '192.0.2.200/32'), counts);
+  expect(found.map(({ own, asPath }) => `${own} ${asPath.join(' ')}`)).toEqual(['192.0.2.200/32 65001 64999']);
+  expect(judged).toEqual(['65001', '65001 64999']);
 });
