@@ -125,6 +125,15 @@ describe('what is only in templates', () => {
   });
 });
 
+test("Services of a class that is not Herald's are left to the program of that class", async () => {
+  const tailscale =
+    'apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {type: LoadBalancer, loadBalancerClass: tailscale, ports: [{port: 80}]}\n';
+  const { stderr } = await importingText(`${pool}---\n${tailscale}`);
+  expect(stderr).toContain(
+    'of class tailscale: Herald leaves them to the program of that class, unless HeraldConfig has loadBalancerClass: tailscale',
+  );
+});
+
 test('two clusters with peers of one name in one input have one advertisement', async () => {
   const cluster = `apiVersion: cilium.io/v2\nkind: CiliumBGPClusterConfig\nmetadata: {name: main}\nspec: {bgpInstances: [{name: a, localASN: 64512, peers: [{name: tor, peerASN: 65101, peerAddress: 192.0.2.1, peerConfigRef: {name: tor}}]}]}\n`;
   const config = `apiVersion: cilium.io/v2\nkind: CiliumBGPPeerConfig\nmetadata: {name: tor}\nspec: {families: [{afi: ipv4, safi: unicast, advertisements: {matchLabels: {a: b}}}]}\n`;
