@@ -146,7 +146,7 @@ export const annotationTable = {
     example: '10',
     unset: '1',
     meaning:
-      'The share of each endpoint of the slice relative to others, under `weighted-round-robin` and the hashes of `herald.dev/load-balancing`, and in `linkBandwidth` of BGPAdvertisements ([weighted ECMP](../how-to/weighted-ecmp.md)).',
+      'The share of each endpoint of the slice relative to others, under the weighted kinds and the hashes of `herald.dev/load-balancing`, and in `linkBandwidth` of BGPAdvertisements ([weighted ECMP](../how-to/weighted-ecmp.md)).',
   },
   nodeDrain: {
     name: 'herald.dev/drain',

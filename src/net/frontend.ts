@@ -32,6 +32,33 @@ export type SlotTableSize = (typeof slotTableSizes)[number];
 /** The most turns of a frontend's backends. */
 export const maximumTurns = 1024;
 
+/** The numbers of turns of a frontend whose backends take them by their connections. */
+export const countedTurns = [256, maximumTurns] as const;
+
+/** Returns how many turns backends have that take them by their connections: four each, where that is possible. */
+export function countedTurnsFor(backends: number): number {
+  return countedTurns.find((turns) => turns >= 4 * backends) ?? countedTurns[1];
+}
+
+/**
+ * By which number of a backend the next connection is placed; the lowest one gets it. With n for its active connections and w for its weight:
+ * `connections`: n. `weighted`: n / w. `delay`: (n + 1) / w. `idle`: the same, after backends without a connection.
+ */
+export type CountedBy = 'connections' | 'weighted' | 'delay' | 'idle';
+
+/** Backends whose turns follow their active connections through this node. */
+export interface Counting {
+  readonly by: CountedBy;
+  /** Names a port of a Service. Frontends of one family with the same name share connections and turns. */
+  readonly servicePort: string;
+  /** By backend: its weight, a whole number above 0. */
+  readonly weights: readonly number[];
+  /** The same for `localBackends`. */
+  readonly localWeights: readonly number[];
+  /** Backends with equal numbers take turns from this one on, so that nodes begin with different ones. */
+  readonly first: number;
+}
+
 /**
  * A table of hashing. The hash of a packet (`slotOf`) selects a slot, and the slot selects a backend. Every node computes the same table
  * from the same objects, so a connection gets the same backend on every node.
@@ -70,11 +97,16 @@ export interface Frontend {
   readonly localSlots?: SlotTable;
   /**
    * The order in which `backends` take turns, as indexes, at most `maximumTurns`; after the last one the first follows. Connections to this frontend
-   * alone advance it. Never together with `slots`.
+   * alone advance it, or with `counting` those to its Service port. Never together with `slots`.
    */
   readonly turns?: Uint16Array;
   /** The same for `localBackends`. Present with `turns` when there is a local backend. */
   readonly localTurns?: Uint16Array;
+  /**
+   * The turns follow the connections: the data plane sets their order anew while connections come and go. Only with `turns` of one of the numbers in
+   * `countedTurns`. Absent: the order stays.
+   */
+  readonly counting?: Counting;
   /** Backends on this node see the client's address. Only with `slots` of an external address under policy Cluster. */
   readonly directReturn?: {
     /** Largest TCP segment (RFC 9293 3.7.1) in octets that clients may send, because their packets pass a tunnel. Absent: not limited. */

@@ -30,7 +30,10 @@ import { KubeProxyForwarding } from '../../dataplane/kube-proxy/kube-proxy.ts';
 import { limits as localhostLimits } from '../../dataplane/localhost/limits.ts';
 import { LocalhostDataplane } from '../../dataplane/localhost/localhost-dataplane.ts';
 import { RulesetLookup } from '../../dataplane/nftables/netlink/ruleset-lookup.ts';
-import { NftablesDataplane } from '../../dataplane/nftables/nftables.ts';
+import { activeConnections } from '../../dataplane/conntrack/active-connections.ts';
+import { CountingDataplane } from '../../dataplane/nftables/counting/counting-dataplane.ts';
+import { turnsTaken } from '../../dataplane/nftables/netlink/turn-counters.ts';
+import { NftablesDataplane, type NftablesPorts } from '../../dataplane/nftables/nftables.ts';
 import { machinePorts } from '../../dataplane/nftables/ports.ts';
 import { receivedNetlink } from '../../dataplane/received-routes/received-netlink.ts';
 import { L2 } from '../../l2/index.ts';
@@ -77,7 +80,7 @@ export async function startAgent(
   const host = systemHost(procSys === undefined ? {} : { settings: procSys });
   const ports = machinePorts(clock, log, { own: true });
   const dataplane = new LocalhostDataplane(
-    new NftablesDataplane({
+    countingDataplane({
       ...ports,
       executor: measuredExecutor(ports.executor, metrics),
       conntrack: measuredConntrack(ports.conntrack, metrics, clock),
@@ -182,6 +185,12 @@ function hostReadings(clock: Clock) {
     followLinks: (changed: () => void) => followHostLinks(clock, changed),
     followSettings: (changed: () => void) => followHostSettings(clock, changed),
   };
+}
+
+function countingDataplane(ports: NftablesPorts): CountingDataplane {
+  const { clock, log } = ports;
+  const components = { clock, log, tally: activeConnections(clock), turnsTaken: turnsTaken(clock), processorMilliseconds };
+  return new CountingDataplane(new NftablesDataplane(ports), components);
 }
 
 /** What the agent looks at connections and endpoints with. */

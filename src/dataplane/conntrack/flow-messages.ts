@@ -6,6 +6,7 @@ import type { Request } from '../../system/netlink/connection.ts';
 import { MalformedNetlink } from '../../system/netlink/error.ts';
 import type { MessageWriter } from '../../system/netlink/message-writer.ts';
 import type { Flow, StaleFlows } from './conntrack-cleaner.ts';
+import { statusBits } from './flow-reader.ts';
 
 /** The numbers of linux/netfilter/nfnetlink_conntrack.h that Herald uses. */
 const subsystem = 1;
@@ -76,13 +77,28 @@ export function listRequest(selection: Selection): Request {
         ...(replySource === undefined || family === 6 ? {} : { source: addressBytes(replySource) }),
         ...defined({ sourcePort: replyPort }),
       });
-      const filter = writer.beginNested(flowAttributes.filter);
-      writer.hostNumberAttribute(filterAttributes.original, original);
-      writer.hostNumberAttribute(filterAttributes.reply, reply);
-      writer.endNested(filter);
+      writeFilter(writer, original, reply);
       if (unreplied !== true) return;
       writer.numberAttribute(flowAttributes.status, 0);
       writer.numberAttribute(flowAttributes.statusMask, repliedBit);
+    },
+  };
+}
+
+/**
+ * Builds a request for a list of translated flows with replies from this port. The kernel does not compare ports of SCTP, and before Linux 5.8 it
+ * lists all flows of the family.
+ */
+export function translatedRequest(family: Family, protocol: Protocol, replyPort: number): Request {
+  return {
+    type: messages.get,
+    write(writer) {
+      writeHeader(writer, family);
+      const original = writeTuple(writer, flowAttributes.original, { family, protocol });
+      const reply = writeTuple(writer, flowAttributes.reply, { family, protocol, sourcePort: replyPort });
+      writeFilter(writer, original, reply);
+      writer.numberAttribute(flowAttributes.status, statusBits.translated);
+      writer.numberAttribute(flowAttributes.statusMask, statusBits.translated);
     },
   };
 }
@@ -185,6 +201,14 @@ function writeTuple(writer: MessageWriter, type: number, tuple: PartialTuple): n
   writer.endNested(ports);
   writer.endNested(nested);
   return flags;
+}
+
+/** Says which fields of the tuples the kernel compares. */
+function writeFilter(writer: MessageWriter, original: number, reply: number): void {
+  const filter = writer.beginNested(flowAttributes.filter);
+  writer.hostNumberAttribute(filterAttributes.original, original);
+  writer.hostNumberAttribute(filterAttributes.reply, reply);
+  writer.endNested(filter);
 }
 
 function readTuple(attributes: Uint8Array): Tuple | undefined {

@@ -2,6 +2,7 @@ import { ok as assert } from 'node:assert';
 import { type Element, elementIdentity, type ElementSink } from './element.ts';
 import { formatAddress, type Family } from '../../net/address.ts';
 import {
+  countedTurns,
   frontendFamily,
   maximumTurns,
   mayReturnDirectly,
@@ -25,7 +26,7 @@ import {
   turnsClass,
   type Kind,
 } from './classid.ts';
-import { turnOctets } from './turns.ts';
+import { sharedTurnKey, sharedTurnOctets, sharedTurns, turnOctets, type turnSets, type TurnsView } from './turns.ts';
 import { affinityLadder, type SetName, segmentLadder } from './layout.ts';
 import { partElement } from './parts.ts';
 import { maximumErrorReceivers, maximumSlots } from '../limits.ts';
@@ -97,12 +98,12 @@ export function addFrontendElements(frontend: Frontend, to: ElementSink): void {
     addRemembered(add, of('backends'), key, usable);
     addRemembered(add, of('backends_local'), key, local);
   }
-  if (frontend.turns !== undefined) add(of('turns'), key, turnOctets(family, key, 'any', frontend.turns.length));
+  addTurns(add, of('turns'), key, frontend);
   to.pushSlots(family, of('backends'), key, slotBackends(usable, frontend.slots?.backendOf ?? frontend.turns));
   for (const direct of directReturnElements(frontend, key)) add(direct.set, direct.key, direct.value);
   if (local.length > 0) {
     if (frontend.localTurns === undefined) add(of('frontends_local'), key, classOctets(localClass(frontend, slotsFor(local.length))));
-    else add(of('turns_local'), key, turnOctets(family, key, 'local', frontend.localTurns.length));
+    addTurns(add, of('turns_local'), key, frontend);
     to.pushSlots(family, of('backends_local'), key, slotBackends(local, frontend.localSlots?.backendOf ?? frontend.localTurns));
   } else if (frontend.policy === 'Local') {
     const remainder = frontend.scope === 'internal' ? remainders.dropped : remainders.droppedFromOutside;
@@ -163,6 +164,7 @@ export function affinityTimeout(seconds: number): number {
 }
 
 type Add = (set: SetName, key: Octets, value?: Octets) => void;
+type TurnSet = (typeof turnSets)[number];
 type BackendSets = 'backends' | 'backends_local' | 'nodeport_backends' | 'nodeport_backends_local';
 
 /** The sets, and the part of the table, that NodePorts have in place of those of addresses. */
@@ -198,6 +200,21 @@ function addRemembered(add: Add, set: BackendSets, key: Octets, backends: readon
     if (!ids.has(id) && classNumber(id) >= maximumSlots) ids.set(id, backend);
   }
   for (const [id, backend] of ids) add(set, key + classOctets(id), backendOctets(backend));
+}
+
+/** Leads to the chain that has the turns of a frontend, if it has turns. */
+function addTurns(add: Add, set: TurnSet, key: Octets, { match, turns, localTurns, counting }: Frontend): void {
+  const family = frontendFamily(match);
+  const view: TurnsView = set === 'turns' || set === 'nodeport_turns' ? 'any' : 'local';
+  const order = view === 'any' ? turns : localTurns;
+  if (order === undefined) return;
+  if (counting === undefined) {
+    add(set, key, turnOctets(family, key, view, order.length));
+    return;
+  }
+  const shared = sharedTurns(counting, view, order.length);
+  add('shared_turns', sharedTurnKey(shared));
+  add(set, key, sharedTurnOctets(family, shared));
 }
 
 /** Returns the backends that can have a slot. A table or an order of turns chooses among all. */
@@ -267,7 +284,7 @@ function backendsProblem(backends: readonly Backend[], family: Family): string |
 function choiceProblem(frontend: Frontend): string | undefined {
   const { slots, localSlots, turns, localTurns, affinity } = frontend;
   if ((slots ?? localSlots ?? turns ?? localTurns ?? frontend.directReturn) === undefined) return undefined;
-  const { backends, localBackends } = frontend;
+  const { backends, localBackends, counting } = frontend;
   if (slots !== undefined && (turns ?? localTurns ?? affinity) !== undefined) return 'slots are without turns and session affinity';
   if (frontend.directReturn !== undefined && !mayReturnDirectly(frontend))
     return 'direct server return is for an external address under policy Cluster with a hash of the source';
@@ -276,6 +293,11 @@ function choiceProblem(frontend: Frontend): string | undefined {
       return `a slot table of ${table.backendOf.length} slots is not supported`;
   for (const order of [turns, localTurns])
     if (order !== undefined && (order.length === 0 || order.length > maximumTurns)) return `${order.length} turns are not supported`;
+  if (
+    counting !== undefined &&
+    ![turns, localTurns].every((order) => order === undefined || countedTurns.some((count) => count === order.length))
+  )
+    return 'turns that follow connections have another number';
   const isWithin = (indexes: Uint16Array | undefined, of: readonly Backend[]): boolean =>
     indexes === undefined || indexes.every((backend) => backend < of.length);
   const isComplete =

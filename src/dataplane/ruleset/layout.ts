@@ -7,7 +7,7 @@ export const families: readonly Family[] = [4, 6];
 export const tableFamily = (family: Family): 'ip' | 'ip6' => (family === 4 ? 'ip' : 'ip6');
 
 /** Raised with every change of the skeleton. A table of another version is replaced, one of this version is adopted. */
-const layoutVersion = 13;
+const layoutVersion = 14;
 
 /** Interfaces of pods. They are written into rules, because a set cannot hold the beginning of a name. */
 export interface PodInterfaces {
@@ -95,6 +95,8 @@ const setShapes = {
   turns_local: { key: frontend, value: ['chain'] },
   nodeport_turns: { key: nodePort, value: ['chain'] },
   nodeport_turns_local: { key: nodePort, value: ['chain'] },
+  /** Chains whose turns several frontends share, by their number (turns.ts). */
+  shared_turns: { key: ['mark'] },
   cluster_ips: { key: ['address'] },
   /** External addresses that are Herald's, and the blocks of announced aggregates. What no frontend takes of their packets is refused. */
   own_addresses: { key: ['address'] },

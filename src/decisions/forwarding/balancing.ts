@@ -44,6 +44,10 @@ function hashInputOf(algorithm: LoadBalancing, { affinitySeconds }: Service): Ha
     case 'random':
     case 'round-robin':
     case 'weighted-round-robin':
+    case 'least-connections':
+    case 'weighted-least-connections':
+    case 'shortest-expected-delay':
+    case 'never-queue':
       return undefined;
   }
 }

@@ -207,7 +207,7 @@ function frontend(
     policy,
     backends: any.backends,
     localBackends: own.backends,
-    ...choosing(service, { algorithm, hashing, node: place.name }, any, own),
+    ...choosing(service, { algorithm, hashing, node: place.name, servicePort: servicePortOf(service, port) }, any, own),
     ...(hashing === undefined || any.backends.length === 0 ? affinityOf(service, port) : {}),
     ...(kept.length === 0 ? {} : { retained: kept }),
     ...(service.resetOnRemoval === true && port.protocol === 'TCP' ? { resetRemoved: true as const } : {}),
@@ -215,10 +215,12 @@ function frontend(
 }
 
 /** All frontends of a port remember clients together, whichever address they used. */
-function affinityOf({ metadata, affinitySeconds }: Service, { name, protocol }: ServicePort): Pick<Frontend, 'affinity'> {
-  if (affinitySeconds === undefined) return {};
-  return { affinity: { seconds: affinitySeconds, servicePort: `${serviceKey(metadata)} ${name} ${protocol}` } };
+function affinityOf(service: Service, port: ServicePort): Pick<Frontend, 'affinity'> {
+  const { affinitySeconds } = service;
+  return affinitySeconds === undefined ? {} : { affinity: { seconds: affinitySeconds, servicePort: servicePortOf(service, port) } };
 }
+
+const servicePortOf = ({ metadata }: Service, { name, protocol }: ServicePort): string => `${serviceKey(metadata)} ${name} ${protocol}`;
 
 /**
  * Marks frontends whose address answers ICMP echo with the node's first address of the family, which answers in its place. An address

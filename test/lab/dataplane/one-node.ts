@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import type { Family } from '../../../src/net/address.ts';
 import type { Protocol } from '../../../src/net/frontend.ts';
 import { removeNamespaces, runInside } from './namespaces.ts';
+import { HeldConnections } from './held-connections.ts';
 import { StayingConnection } from './staying-connection.ts';
 
 /**
@@ -125,6 +126,12 @@ export class OneNode {
   async connection(from: Machine, address: string, port: number): Promise<StayingConnection> {
     const args = ['netns', 'exec', namespaceOf(from), process.execPath, peer, 'stay', JSON.stringify({ address, port })];
     return StayingConnection.from(spawn('ip', args, { stdio: ['pipe', 'pipe', 'inherit'] }));
+  }
+
+  /** Starts a program that keeps connections open, until its standard input ends. */
+  holder(from: Machine): HeldConnections {
+    const args = ['netns', 'exec', namespaceOf(from), process.execPath, peer, 'hold'];
+    return new HeldConnections(spawn('ip', args, { stdio: ['pipe', 'pipe', 'inherit'] }));
   }
 
   stop(): void {

@@ -1,8 +1,9 @@
 // The two ends of a test. `server NAME PORT PORT` answers each connection and datagram with its name (and ":port" on the second port) and
-// the client's address. `pods JSON PORT` does so on each address of a list, with the address as its name. `client JSON` makes a list of
+// the client's address. `hold` keeps connections open. `pods JSON PORT` does so on each address of a list, with the address as its name. `client JSON` makes a list of
 // requests at the same time and prints their results.
 import dgram from 'node:dgram';
 import net from 'node:net';
+import { createInterface } from 'node:readline';
 
 const plain = (address) => address.replace(/^::ffff:/, '');
 
@@ -122,6 +123,45 @@ function stay({ address, port, ...local }) {
   process.stdin.resume();
 }
 
+/** Opens a TCP connection, or a UDP flow, that stays. Resolves with the pod that answers and a function that ends it. */
+function open({ protocol, address, port }) {
+  return new Promise((resolve) => {
+    if (protocol === 'TCP') {
+      const socket = net.connect({ host: address, port });
+      socket.on('connect', () => socket.write('stay'));
+      socket.on('error', (error) => resolve({ pod: error.code, end: () => undefined }));
+      socket.on('data', (data) => resolve({ pod: String(data).split(' ')[0], end: () => socket.destroy() }));
+      return;
+    }
+    const socket = dgram.createSocket(address.includes(':') ? 'udp6' : 'udp4');
+    const repeat = setInterval(() => socket.send('go', port, address), 250);
+    socket.on('message', (data) => {
+      clearInterval(repeat);
+      resolve({ pod: String(data).split(' ')[0], end: () => socket.close() });
+    });
+    socket.send('go', port, address);
+  });
+}
+
+/** Obeys one command in each line of standard input, and prints the pods of the connections that it opened or ended. */
+async function hold() {
+  let held = [];
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { count = 1, end, ...request } = JSON.parse(line);
+    const done = [];
+    if (end !== undefined) {
+      for (const each of held.filter(({ pod }) => pod === end).slice(0, count)) done.push(each);
+      held = held.filter((each) => !done.includes(each));
+      for (const each of done) each.end();
+    } else {
+      for (let opened = 0; opened < count; opened++) done.push(await open(request));
+      held.push(...done);
+    }
+    console.log(JSON.stringify(done.map(({ pod }) => pod)));
+  }
+  process.exit(0);
+}
+
 /** Makes the requests of one kind, one after the other. */
 async function ask(given) {
   const request = { count: 1, timeout: patience, ...given };
@@ -139,5 +179,6 @@ if (role === 'server') {
 } else if (role === 'pods') {
   await servePods(JSON.parse(first), Number(second));
   console.log('ready');
-} else if (role === 'stay') stay(JSON.parse(first));
+} else if (role === 'hold') await hold();
+else if (role === 'stay') stay(JSON.parse(first));
 else console.log(JSON.stringify(await Promise.all(JSON.parse(first).map(ask))));

@@ -7,7 +7,7 @@ import { classOctets } from '../../ruleset/octets.ts';
 import { allSets, revisionSet, slotMaps, tableName, type Chain, type SetName } from '../../ruleset/layout.ts';
 import { maximumListedBackends, maximumListedElements } from '../../limits.ts';
 import { expectedChains, type Skeleton } from '../../ruleset/skeleton.ts';
-import { turnSets } from '../../ruleset/turns.ts';
+import { turnChainSets } from '../../ruleset/turns.ts';
 import type { TimeSlice } from '../../../system/time-slice.ts';
 import {
   chainAttributes,
@@ -207,7 +207,7 @@ export class TableReader {
 }
 
 /** The sets whose elements bring chains. */
-const chainSets: readonly SetName[] = ['parts', ...turnSets];
+const chainSets: readonly SetName[] = ['parts', ...turnChainSets];
 
 const EAGAIN = 11;
 

@@ -103,6 +103,24 @@ describe('elements of a frontend', () => {
       ]) as string[],
     ],
     [
+      'turns by connections: the frontends of a Service port share a chain for all backends, and one for those of the node',
+      {
+        policy: 'Local',
+        localBackends: backends('10.0.0.1!'),
+        turns: new Uint16Array(256),
+        localTurns: new Uint16Array(1_024),
+        counting: { by: 'connections', servicePort: 'a/b http TCP', weights: [1, 1], localWeights: [1], first: 0 },
+      },
+      expect.arrayContaining([
+        'shared_turns 0xd9016f06',
+        'turns 192.0.2.1 . tcp . 80 = jump shared_____________________d9016f06',
+        'shared_turns 0x7dab8697',
+        'turns_local 192.0.2.1 . tcp . 80 = jump shared_____________________7dab8697',
+        'backends 192.0.2.1 . tcp . 80 . 0:ff = 10.0.0.1 . 8080',
+        'backends_local 192.0.2.1 . tcp . 80 . 0:3ff = 10.0.0.1 . 8080',
+      ]) as string[],
+    ],
+    [
       'source ranges: nested prefixes are one',
       { backends: [], sourceRanges: [prefix('10.1.0.0/16'), prefix('10.0.0.0/8'), prefix('11.0.0.1/32'), prefix('fd00::/8')] },
       [
@@ -199,6 +217,10 @@ describe('elements of a frontend', () => {
     ['turns of no backend', { turns: Uint16Array.of(0, 2) }],
     ['no turns', { turns: new Uint16Array() }],
     ['too many turns', { turns: new Uint16Array(1_025) }],
+    [
+      'turns by connections of another number',
+      { turns: new Uint16Array(2), counting: { by: 'idle', servicePort: 'a/b  TCP', weights: [1, 1], localWeights: [], first: 0 } },
+    ],
     [
       'turns under policy Local without those of the node',
       { turns: Uint16Array.of(0), policy: 'Local', localBackends: backends('10.0.0.1!') },

@@ -238,6 +238,28 @@ describe('turns', () => {
     expect(taking({ loadBalancing: 'round-robin' }, slices)[0]).toBe('10.96.0.1 TCP 80: 12');
   });
 
+  test.each([
+    ['least-connections', 'connections', [1, 1], '1212'],
+    ['weighted-least-connections', 'weighted', [1, 3], '1222'],
+    ['shortest-expected-delay', 'delay', [1, 3], '1222'],
+    ['never-queue', 'idle', [1, 3], '1222'],
+  ] as const)('%s: turns follow the connections of all frontends of a port', (loadBalancing, by, weights, order) => {
+    const slices = [
+      { service: 'web', name: 'light', endpoints: ['10.1.0.1@here'] },
+      { service: 'web', name: 'heavy', endpoints: ['10.1.0.2@two'], weight: 3 },
+    ];
+    const planned = [...frontends({ ...web, loadBalancing, externalTrafficPolicy: 'Local' }, slices).values()];
+    expect(planned).toHaveLength(4);
+    for (const { turns, counting, scope } of planned) {
+      const localWeights = scope === 'internal' ? [] : [1];
+      expect(counting).toMatchObject({ by, servicePort: 'default/web  TCP', weights, localWeights });
+      expect(turns).toHaveLength(256);
+      // Until the connections are seen. Each node begins with another turn.
+      const shown = [...(turns ?? [])].map((index) => index + 1).join('');
+      expect(shown.slice(0, 12)).toContain(order);
+    }
+  });
+
   test('under policy Local the endpoints of the node take turns of their own, and clients are remembered', () => {
     const local = { loadBalancing: 'round-robin', externalTrafficPolicy: 'Local', affinitySeconds: 9 } as const;
     expect(taking(local, [endpoints], 'two')).toEqual([

@@ -70,6 +70,8 @@ export const expressions = {
     const period = optional(6, timeout === undefined ? undefined : BigInt(timeout));
     return expression('dynset', [1, map], [3, operation === 'update' ? 1 : 2], [4, register(0)], [5, register(value)], ...period);
   },
+  /** Counts the packets that come to it, from 0. */
+  counter: (): Expression => expression('counter'),
   /** Adds to a set, or leaves there, the key at the first register, and counts the packet in its element. */
   count: (set: string): Expression =>
     expression('dynset', [1, set], [3, 0], [4, register(0)], [7, [[expressionAttributes.name, 'counter']]]),

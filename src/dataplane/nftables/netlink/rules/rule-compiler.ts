@@ -122,6 +122,10 @@ class RuleCompiler implements CompiledRule {
       case 'dnat':
         this.#destinationNat();
         return;
+      case 'counter':
+        this.#skip('counter');
+        this.#emit(expressions.counter());
+        return;
       case 'add':
         this.#count();
         return;

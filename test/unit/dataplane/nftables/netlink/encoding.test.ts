@@ -298,7 +298,7 @@ describe('skeleton messages', () => {
     expect(port?.attributes[0]).toEqual(length === 8 ? [1, 13] : length === 20 ? [1, 3] : undefined);
   });
 
-  test.each(['counter', 'ip saddr 10.0.0.1 accept', 'meta priority set', 'ip6 saddr @x drop', 'limit rate 1/second', 'th dport { 80 }'])(
+  test.each(['quota', 'ip saddr 10.0.0.1 accept', 'meta priority set', 'ip6 saddr @x drop', 'limit rate 1/second', 'th dport { 80 }'])(
     'the compiler throws for a rule that it does not know: %s',
     (rule) => {
       expect(() => compileRule(rule, 4, () => 1)).toThrow('cannot be compiled');

@@ -18,6 +18,10 @@ const told = (raw: unknown): { problems: string[]; warnings: string[]; usable: b
   return { problems: text(problems), warnings: text(warnings), usable: object !== undefined };
 };
 
+const oneOf =
+  'write one of random, round-robin, weighted-round-robin, least-connections, weighted-least-connections, shortest-expected-delay, ' +
+  'never-queue, consistent, source-hash, destination-hash, rr, wrr, lc, wlc, sed, nq, mh, sh, dh';
+
 describe('load-balancing annotations of a Service', () => {
   test('algorithm and slots are read', () => {
     const { object } = parseObject(annotated({ 'herald.dev/load-balancing': 'consistent', 'herald.dev/hash-slots': '4093' }));
@@ -29,16 +33,8 @@ describe('load-balancing annotations of a Service', () => {
   });
 
   test.each([
-    [
-      'herald.dev/load-balancing',
-      'maglev',
-      'write one of random, round-robin, weighted-round-robin, consistent, source-hash, destination-hash, rr, wrr, mh, sh, dh',
-    ],
-    [
-      'herald.dev/load-balancing',
-      'lblc',
-      'write one of random, round-robin, weighted-round-robin, consistent, source-hash, destination-hash, rr, wrr, mh, sh, dh',
-    ],
+    ['herald.dev/load-balancing', 'maglev', oneOf],
+    ['herald.dev/load-balancing', 'lblc', oneOf],
     ['herald.dev/hash-slots', '1024', 'write one of 251, 1021, 4093, 16381'],
   ])('%s: %s is reported and left out, and the Service stays usable', (name, value, fix) => {
     const raw = annotated({ [name]: value });
@@ -49,6 +45,10 @@ describe('load-balancing annotations of a Service', () => {
   test.each([
     ['rr', 'round-robin'],
     ['wrr', 'weighted-round-robin'],
+    ['lc', 'least-connections'],
+    ['wlc', 'weighted-least-connections'],
+    ['sed', 'shortest-expected-delay'],
+    ['nq', 'never-queue'],
     ['mh', 'consistent'],
     ['sh', 'source-hash'],
     ['dh', 'destination-hash'],
@@ -58,7 +58,7 @@ describe('load-balancing annotations of a Service', () => {
   });
 
   test.each([
-    ['wlc', undefined],
+    ['lblc', undefined],
     ['rr', 'round-robin'],
   ])('the annotation of kube-router with %s gets the warning that says what to write', (written, ours) => {
     const { warnings } = told(annotated({ 'kube-router.io/service.scheduler': written }));
