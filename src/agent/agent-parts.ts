@@ -6,6 +6,7 @@ import type { History } from '../live/history.ts';
 import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
 import { formatAddress, type Address } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
@@ -13,6 +14,7 @@ import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
 import { answersCountFrom } from './checks/renewed-routes.ts';
 import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
+import { UplinkConnections, type UplinkConnectionsComponents } from './checks/uplink-connections.ts';
 import type { FindHostPaths } from './host-readings.ts';
 import { findDroppingBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
@@ -50,6 +52,7 @@ export interface AgentComponents
     Pick<NodeLinksComponents, 'hostLinks' | 'followLinks'>,
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
     Pick<ConnectionChecksComponents, 'watchConnections' | 'ways' | 'probe'>,
+    Pick<UplinkConnectionsComponents, 'enteredConnections'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
     RandomSurroundings {
   readonly source: Source;
@@ -97,10 +100,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
   /** Sends the changes of `routes` to the sessions. */
-  const flushRoutes = (): void => {
-    sessions.applyRouteChanges(routes.takeChanges(clock.now()));
-    l2.flush();
-  };
+  const flushRoutes = (): void => void [sessions.applyRouteChanges(routes.takeChanges(clock.now())), l2.flush()];
 
   const foreignFrontends = new ForeignFrontends(components, {
     config: () => source.snapshot.config,
@@ -213,6 +213,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     l2,
     kernelAnswers,
     checks,
+    uplinks: buildUplinks(components, { ...place, sessions, routes }),
   };
 }
 
@@ -235,6 +236,21 @@ function buildChecks(components: AgentComponents, { sessions, routes, l2, hostCh
     dropping: async () => [...hostCheck.dropping(), ...(await findDroppingBridges(components, snapshot(), node, l2.interfaces()))],
     uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
     countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
+  });
+}
+
+function buildUplinks(
+  components: AgentComponents,
+  { snapshot, sessions, routes, onStatusChanged }: Pick<CheckedParts, 'snapshot' | 'sessions' | 'routes' | 'onStatusChanged'>,
+): UplinkConnections {
+  return new UplinkConnections(components, {
+    isWanted: () => snapshot().config.checks !== 'off' && snapshot().config.services !== 'none',
+    sessions: () => sessions.status(),
+    prefixOf(peer, family) {
+      const route = routes.allRoutes(peer).find(({ prefix }) => prefix.address.family === family);
+      return route === undefined ? undefined : formatPrefix(route.prefix);
+    },
+    onStatusChanged,
   });
 }
 

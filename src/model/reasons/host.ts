@@ -111,6 +111,15 @@ export const hostReasons = {
       'Connections of clients behind that port reach endpoints of this node only',
     fix: (d) => `run on the node, and keep it for the next start: ${d.remedy}`,
   }),
+  UplinkWithoutConnections: reasonEntry({
+    brief: 'No connections come in by one of several uplinks',
+    says: (
+      d: Texts<'interface' | 'peers' | 'family' | 'prefix' | 'since' | 'besides'> & Numbers<'connections'> & Partial<Numbers<'before'>>,
+    ) =>
+      `since ${d.since} no connection over ${d.family} has come in by ${d.interface} (BGPPeer ${d.peers}), while more than ${d.connections} first packets came in by ${d.besides}${d.before === undefined ? '' : `; before, ${d.before} % came in by ${d.interface}`}`,
+    fix: (d) =>
+      `find out on the router of BGPPeer ${d.peers} whether it uses the route and passes packets on: show bgp ${d.family.toLowerCase()} unicast ${d.prefix}, its static routes and its filters; packets that arrive on the node show in tcpdump -ni ${d.interface} dst net ${d.prefix}; a router that is only a backup, or has no clients behind it, is no fault`,
+  }),
   ForwardingNotSeen: reasonEntry({
     brief: 'Herald cannot see whether another program forwards',
     says: (d: Texts<'scope' | 'why'>) =>

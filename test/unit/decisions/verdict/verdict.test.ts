@@ -367,6 +367,28 @@ describe('the verdict', () => {
     });
   });
 
+  test('of a served Service has the hint that an uplink of the family and its router gets no connections', () => {
+    const details = {
+      interface: 'eth1',
+      family: 'IPv6',
+      prefix: '2001:db8::1/128',
+      since: '2026-01-01T00:00:00Z',
+      besides: 'eth0',
+      connections: 100,
+    };
+    const hinted = (peer: string) => [
+      state('n1', {}, { host: [reason('UplinkWithoutConnections', { ...details, peers: peer, before: 40 })] }),
+      state('n2'),
+      state('n3'),
+    ];
+    const { outcome, line, code } = verdict(fabric, hinted('tor2-v6'));
+    expect({ outcome, code }).toEqual({ outcome: 'served', code: undefined });
+    expect(line).toMatch(
+      /^Served: 192\.0\.2\.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes\. Perhaps not those of all clients: since 2026-01-01T00:00:00Z no connection over IPv6 has come in by eth1 \(BGPPeer tor2-v6\), while more than 100 first packets came in by eth0; before, 40 % came in by eth1 \(on n1\)\. Find out /,
+    );
+    expect(verdict(fabric, hinted('other')).line).not.toContain('Perhaps');
+  });
+
   test('names the source ranges that may connect', () => {
     expect(verdict(withService({ sourceRanges: ['198.51.100.0/24'] })).line).toBe(
       'Served to 198.51.100.0/24 only (spec.loadBalancerSourceRanges), and over IPv6 to everyone: no range is of that family: 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes.',
