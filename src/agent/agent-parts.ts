@@ -234,6 +234,7 @@ function buildChecks(components: AgentComponents, { sessions, routes, l2, hostCh
   return new ConnectionChecks(components, {
     ...place,
     dropping: async () => [...hostCheck.dropping(), ...(await findDroppingBridges(components, snapshot(), node, l2.interfaces()))],
+    isOwn: (address) => components.host.addresses().includes(formatAddress(address)),
     uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
     countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
   });
