@@ -44,7 +44,10 @@ import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from
 
 export interface AgentComponents
   extends
-    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'changeAllowances' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
+    Pick<
+      HostCheckComponents,
+      'host' | 'hostFilters' | 'trafficFilters' | 'changeAllowances' | 'hostNats' | 'unservedLocalhost' | 'followSettings'
+    >,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes' | 'host'>,
@@ -167,6 +170,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     networks: () => checkNetworks(components, source.snapshot, node),
     endpointInterfaces: () => checks.endpointInterfaces(),
     onDroppingChanged: () => checks.droppingChanged(),
+    onDoubtful: () => checks.sessionsChanged(),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => [holdBack.check(), void identity.check()],
     onChecked: () => [health.onNodeChanged(), sessions.hostChecked(source.snapshot, node)],
@@ -236,7 +240,10 @@ function buildChecks(components: AgentComponents, { sessions, routes, l2, hostCh
     dropping: async () => [...hostCheck.dropping(), ...(await findDroppingBridges(components, snapshot(), node, l2.interfaces()))],
     isOwn: (address) => components.host.addresses().includes(formatAddress(address)),
     uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
-    countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
+    countsFrom() {
+      const renewed = answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock });
+      return (service, frontend) => Math.max(renewed(service, frontend), hostCheck.doubtfulSince);
+    },
   });
 }
 

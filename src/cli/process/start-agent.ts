@@ -38,6 +38,7 @@ import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost, type Host } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
+import { readTrafficFilters } from '../../dataplane/host/traffic-filters.ts';
 import { wayReader, type WayReader } from '../../dataplane/host/ways/endpoint-ways.ts';
 import type { Entered } from '../../agent/checks/uplink-connections.ts';
 import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
@@ -179,6 +180,7 @@ function hostReadings(clock: Clock) {
   return {
     hostPaths: (targets: readonly HostTarget[]) => findHostPaths(targets, clock),
     hostLinks: () => readHostLinks(clock),
+    trafficFilters: (interfaces: readonly string[]) => readTrafficFilters(interfaces, clock),
     neighborProxies: () => readNeighborProxies(clock),
     followLinks: (changed: () => void) => followHostLinks(clock, changed),
     followSettings: (changed: () => void) => followHostSettings(clock, changed),

@@ -243,7 +243,10 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
   const how = `${only}: ${listText(addresses)} via ${via}`;
   if (areSeen(clients)) {
     const served = `Served${to}${how}; connections were answered in the last 10 minutes${agesText(seen, families)}`;
-    return { outcome: 'served', ...withHint(served, hintsOf(nodes, addresses), countNodes(nodes)) };
+    return {
+      outcome: 'served',
+      ...withHint(`${served}. Perhaps not those of all clients`, `${served}.`, hintsOf(nodes, addresses, true), countNodes(nodes)),
+    };
   }
   const open = clients.filter(({ outcome }) => outcome !== 'answered');
   const where =
@@ -268,14 +271,18 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
     return { outcome: 'announced', line: `${line} ${check}`, doubt: doubt.reason.code, fix: `${wayBack} ${check}` };
   }
   const why = seen.unseen() ?? `${heard}no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
-  return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
+  const announced = `Announced${to}, not checked${how}; ${why}`;
+  const hints = hintsOf(nodes, addresses, false);
+  const { line, fix: remedy } = withHint(`${announced}. Perhaps clients get no answer`, `${announced}.`, hints, countNodes(nodes));
+  const all = remedy === undefined ? fix : `${remedy} ${fix}`;
+  return { outcome: 'announced', line: `${line} ${fix}`, fix: all };
 }
 
 /** Problems of nodes have rows of their own, so a hint makes the Service none. */
-function withHint(served: string, hints: readonly Cause[], all: number): Pick<Verdict, 'line' | 'fix'> {
+function withHint(lead: string, without: string, hints: readonly Cause[], all: number): Pick<Verdict, 'line' | 'fix'> {
   const [hint] = hints;
-  if (hint === undefined) return { line: `${served}.` };
-  const { line, fix } = problemLine(`${served}. Perhaps not those of all clients`, causeText(hints, all), hint.reason);
+  if (hint === undefined) return { line: without };
+  const { line, fix } = problemLine(lead, causeText(hints, all), hint.reason);
   return { line, ...defined({ fix }) };
 }
 

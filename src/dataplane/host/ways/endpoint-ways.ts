@@ -96,10 +96,13 @@ async function findNeighbors(connection: NetlinkConnection): Promise<Neighbor[]>
   const names = new Map(links.map(({ index, name }) => [index, name]));
   const wrong = await findWrongNeighbors((requests) => askEach(connection, requests), links, fixed);
   const wrongs = new Map([...wrong].map(([{ index, address }, found]) => [`${index} ${formatAddress(address)}`, found]));
-  return entries.map(({ fixed: _, ...entry }) => ({
-    ...entry,
-    interface: names.get(entry.index) ?? String(entry.index),
-    ...defined({ wrong: wrongs.get(`${entry.index} ${formatAddress(entry.address)}`) }),
+  return entries.map(({ index, address, state, age }) => ({
+    index,
+    address,
+    state,
+    age,
+    interface: names.get(index) ?? String(index),
+    ...defined({ wrong: wrongs.get(`${index} ${formatAddress(address)}`) }),
   }));
 }
 
