@@ -6,6 +6,7 @@ import type { History } from '../live/history.ts';
 import type { AgentPodName } from '../model/objects/agent-pod.ts';
 import type { NodeState } from '../model/objects/node-state.ts';
 import { formatAddress, type Address } from '../net/address.ts';
+import { formatPrefix } from '../net/prefix.ts';
 import type { Snapshot } from '../model/store/snapshot.ts';
 import type { Source } from '../sources/source.ts';
 import type { SocketAddress, ListenHttp } from '../system/http/http-listener.ts';
@@ -13,6 +14,7 @@ import type { AgentEvents } from './agent-events.ts';
 import type { AgentObserver } from './agent-observer.ts';
 import { answersCountFrom } from './checks/renewed-routes.ts';
 import { ConnectionChecks, type ConnectionChecksComponents } from './checks/connection-checks.ts';
+import { UplinkConnections, type UplinkConnectionsComponents } from './checks/uplink-connections.ts';
 import type { FindHostPaths } from './host-readings.ts';
 import { findDroppingBridges } from './host/bridge-check.ts';
 import { DirectReturnCheck } from './host/direct-return-check.ts';
@@ -43,7 +45,10 @@ import { BgpSessions, type BgpSessionsComponents, type BgpSessionsOptions } from
 
 export interface AgentComponents
   extends
-    Pick<HostCheckComponents, 'host' | 'hostFilters' | 'changeAllowances' | 'hostNats' | 'unservedLocalhost' | 'followSettings'>,
+    Pick<
+      HostCheckComponents,
+      'host' | 'hostFilters' | 'trafficFilters' | 'changeAllowances' | 'hostNats' | 'unservedLocalhost' | 'followSettings'
+    >,
     Pick<ForeignFrontendsComponents, 'foreign'>,
     Pick<NodeDrainingComponents, 'countConnections'>,
     Omit<BgpSessionsComponents, 'sessionHistory' | 'installedRoutes' | 'host'>,
@@ -52,6 +57,7 @@ export interface AgentComponents
     Pick<ReceivedRoutesComponents, 'receivedTable'>,
     Pick<ConnectionChecksComponents, 'watchConnections' | 'ways' | 'probe'>,
     Pick<EndpointConnectionsComponents, 'tallyConnections'>,
+    Pick<UplinkConnectionsComponents, 'enteredConnections'>,
     Partial<Pick<L2AnnouncerComponents, 'startL2'>>,
     RandomSurroundings {
   readonly source: Source;
@@ -99,10 +105,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
   );
   const received: ReceivedRoutes = new ReceivedRoutes(components, { node, snapshot, peers: () => sessions.peers, onStatusChanged });
   /** Sends the changes of `routes` to the sessions. */
-  const flushRoutes = (): void => {
-    sessions.applyRouteChanges(routes.takeChanges(clock.now()));
-    l2.flush();
-  };
+  const flushRoutes = (): void => void [sessions.applyRouteChanges(routes.takeChanges(clock.now())), l2.flush()];
 
   const foreignFrontends = new ForeignFrontends(components, {
     config: () => source.snapshot.config,
@@ -169,6 +172,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     networks: () => checkNetworks(components, source.snapshot, node),
     endpointInterfaces: () => checks.endpointInterfaces(),
     onDroppingChanged: () => checks.droppingChanged(),
+    onDoubtful: () => checks.sessionsChanged(),
     servedPorts: () => new Map([...health.ports(), ...sessions.passivePorts()]),
     onForwardingChecked: () => [holdBack.check(), void identity.check()],
     onChecked: () => [health.onNodeChanged(), sessions.hostChecked(source.snapshot, node)],
@@ -215,6 +219,7 @@ export function buildAgentParts(components: AgentComponents, options: AgentOptio
     l2,
     kernelAnswers,
     checks,
+    uplinks: buildUplinks(components, { ...place, sessions, routes }),
   };
 }
 
@@ -235,8 +240,27 @@ function buildChecks(components: AgentComponents, { sessions, routes, l2, hostCh
   return new ConnectionChecks(components, {
     ...place,
     dropping: async () => [...hostCheck.dropping(), ...(await findDroppingBridges(components, snapshot(), node, l2.interfaces()))],
+    isOwn: (address) => components.host.addresses().includes(formatAddress(address)),
     uplinks: () => entryInterfaces(components.hostPaths, snapshot(), node, l2.interfaces()),
-    countsFrom: () => answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock }),
+    countsFrom() {
+      const renewed = answersCountFrom({ sessions: () => sessions.status(), routes, isOnLink, clock: components.clock });
+      return (service, frontend) => Math.max(renewed(service, frontend), hostCheck.doubtfulSince);
+    },
+  });
+}
+
+function buildUplinks(
+  components: AgentComponents,
+  { snapshot, sessions, routes, onStatusChanged }: Pick<CheckedParts, 'snapshot' | 'sessions' | 'routes' | 'onStatusChanged'>,
+): UplinkConnections {
+  return new UplinkConnections(components, {
+    isWanted: () => snapshot().config.checks !== 'off' && snapshot().config.services !== 'none',
+    sessions: () => sessions.status(),
+    prefixOf(peer, family) {
+      const route = routes.allRoutes(peer).find(({ prefix }) => prefix.address.family === family);
+      return route === undefined ? undefined : formatPrefix(route.prefix);
+    },
+    onStatusChanged,
   });
 }
 

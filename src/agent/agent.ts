@@ -71,7 +71,7 @@ export class Agent {
    */
   async start(): Promise<void> {
     const { source, dataplane, log } = this.#components;
-    const { history, nodeDraining, askedNodes, health, identity, hostCheck, foreignFrontends, plans, node } = this.#parts;
+    const { history, nodeDraining, askedNodes, health, identity, hostCheck, foreignFrontends, plans, uplinks, node } = this.#parts;
     history?.startFrom(source.snapshot);
     this.#unsubscribe = source.onChange((changes) => {
       history?.recordChanges(changes, source.snapshot);
@@ -88,6 +88,7 @@ export class Agent {
     await this.#loop.start();
     // Checks the settings a second time: the kernel has those of connection tracking only since the rules exist.
     hostCheck.start();
+    uplinks.start();
     log.info({ node, services: plans.byService.size }, 'agent started');
   }
 
@@ -180,9 +181,10 @@ export class Agent {
    */
   async stop(message: string, mode: 'restart' | 'shutdown' = 'restart'): Promise<void> {
     const { sessions, received, health, hostCheck, directReturn, foreignFrontends, l2 } = this.#parts;
-    const { dataplaneSync, plans, announcer, nodeDraining, askedNodes, links, kernelAnswers, checks } = this.#parts;
+    const { dataplaneSync, plans, announcer, nodeDraining, askedNodes, links, kernelAnswers, checks, uplinks } = this.#parts;
     this.#unsubscribe?.();
-    for (const part of [this.#loop, dataplaneSync, plans, announcer, nodeDraining, askedNodes, links, kernelAnswers, checks]) part.stop();
+    const first = [this.#loop, dataplaneSync, plans, announcer, nodeDraining, askedNodes, links, kernelAnswers, checks, uplinks];
+    for (const part of first) part.stop();
     // Before the running pass ends: a slow data plane must not keep routers sending.
     // Received routes stay in the kernel: the end of the sessions must not remove them.
     await received.stop();

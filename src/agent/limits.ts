@@ -170,6 +170,8 @@ export const limits = {
   failingEndpoints: 100,
   /** For how long the agent relies on which endpoints clients use before it looks again. */
   knownEndpointsMilliseconds: 5_000,
+  /** Interval at which the agent compares the connections of its uplinks, where it has several. */
+  uplinkMilliseconds: 10_000,
   /** Endpoints that a reason names. */
   namedEndpoints: 3,
   /**

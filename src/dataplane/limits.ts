@@ -15,6 +15,9 @@ export const maximumAffinityClients = 65_536;
 /** Destinations with their endpoints whose connections are noted at one time, per address family. Others are noted when there is room again. */
 export const maximumBegunPairs = 1_024;
 
+/** Interfaces whose new connections are counted at one time, per address family. Others are counted when one has had none for an hour. */
+export const maximumEnteredInterfaces = 4_096;
+
 /** Elements in one statement of a script. Keeps each netlink attribute below 64 KiB. */
 export const elementsPerStatement = 400;
 

@@ -10,7 +10,9 @@ export type NoWay =
       /** Commands that make a way. Absent: the program that sets the routes must. */
       readonly remedy?: string;
     }
-  | { readonly kind: 'notOnLink'; readonly interface: string };
+  | { readonly kind: 'notOnLink'; readonly interface: string }
+  /** The host has a way, but the endpoint is on another node than its EndpointSlice ("shop/web-abc") says. */
+  | { readonly kind: 'onOtherNode'; readonly slice: string; readonly other: string; readonly shownBy: 'range' | 'route' };
 
 /** An interface by which packets of clients for other nodes certainly do not leave, with the reason and the remedy. */
 export interface DroppingInterface {
@@ -37,6 +39,8 @@ export interface RouteAnswer {
   readonly problem?: string;
   /** Absent: the packets stay on this host, or take one of several hops. */
   readonly hop?: LinkHop;
+  /** The packets take one of several hops. */
+  readonly isSpread?: true;
 }
 
 /** Whether a machine on a link has answered for its address, by the kernel. */
@@ -49,6 +53,14 @@ export interface Neighbor {
   readonly state: 'known' | 'failed' | 'asking';
   /** Milliseconds since the kernel last changed the state. */
   readonly age: number;
+  /** Packets for the address certainly reach no machine, although it is known. */
+  readonly wrong?: WrongNeighbor;
+}
+
+/** An entry whose link-layer address no machine on the link has. */
+export interface WrongNeighbor {
+  readonly why: string;
+  readonly remedy: string;
 }
 
 /** Addresses to which another route may lead now: those in a prefix, or those behind an interface. Undefined: any. */

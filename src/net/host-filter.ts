@@ -115,3 +115,12 @@ export interface AllowanceChange {
   /** The chain whose first rule leads to Herald's chain afterwards, and what that accepts. Absent: Herald's chain is removed. */
   readonly to?: { readonly chain: string; readonly allowance: Allowance };
 }
+
+/** A program or a filter on an interface that sees packets before or after the filters of IP. Nobody but its owner knows what it drops. */
+export interface TrafficFilter {
+  readonly interface: string;
+  /** "an XDP program (id 12)", "a tc filter (bpf cil_from_netdev, id 7) at ingress". */
+  readonly text: string;
+  /** The network plugin whose name it has. Absent: it is not known whose it is. */
+  readonly plugin?: string;
+}

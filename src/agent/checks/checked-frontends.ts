@@ -84,6 +84,9 @@ export function chosenEndpoints({ policy, backends, localBackends }: Frontend): 
   return policy === 'Local' ? localBackends : backends;
 }
 
+/** True when clients outside the cluster get endpoints of this node only. Answers of others would not come back by it. */
+export const isLimitedToNode = ({ policy, scope }: Frontend): boolean => policy === 'Local' && scope === 'external';
+
 export function portKey({ service, family, port }: CheckedPort): string {
   return `${service} ${family} ${port}`;
 }

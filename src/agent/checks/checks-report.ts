@@ -35,6 +35,10 @@ function reasonOf(node: string, endpoints: string, { kind, way, lost }: FailingE
   if (way?.kind === 'unroutable')
     return reason('EndpointUnroutable', { node, endpoints, route: way.route, ...defined({ remedy: way.remedy }) });
   if (way?.kind === 'notOnLink') return reason('EndpointNotOnLink', { node, endpoints, interface: way.interface });
+  if (way?.kind === 'onOtherNode') {
+    const { slice, other, shownBy } = way;
+    return reason('EndpointOnOtherNode', { node, endpoints, slice, other, shownBy });
+  }
   if (lost?.kind === 'unroutable')
     return reason('EndpointAnswersLost', { node, endpoints, route: lost.route, ...defined({ remedy: lost.remedy }) });
   if (lost !== undefined) {
@@ -61,9 +65,10 @@ const codes = {
   onlyListens: 'EndpointSendsNothing',
   largeUnacknowledged: 'LargeAnswersUnacknowledged',
   unacknowledged: 'AnswersUnacknowledged',
-  // Both have a way that is named before.
+  // These have a way that is named before.
   unroutable: 'EndpointSilent',
   notOnLink: 'EndpointSilent',
+  onOtherNode: 'EndpointSilent',
 } as const satisfies Record<FailureKind, ReasonCode>;
 
 /** Returns "a", "a and b", or "a, b, c and 2 others". */

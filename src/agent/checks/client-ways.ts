@@ -1,6 +1,6 @@
 import { defined } from '../../lang/defined.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { AnswerQuestion, AnswerRoute, AnswerWay, LostAnswers, Neighbor } from '../../net/endpoint-way.ts';
+import type { AnswerQuestion, AnswerRoute, AnswerWay, LostAnswers, Neighbor, WrongNeighbor } from '../../net/endpoint-way.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
 import type { Log } from '../../system/log.ts';
@@ -89,12 +89,14 @@ export class ClientWays {
   async #find(ways: ReadWays, questions: readonly AnswerQuestion[]): Promise<Map<string, LostAnswers>> {
     const uplinks = [...new Set(await this.#options.uplinks())].toSorted();
     const answers = await ways.answers(questions);
-    const suspects = answers.some(({ route }) => route !== undefined && !isExpected(route, uplinks));
-    const missing = suspects ? this.#missingOf(answers, await ways.neighbors()) : new Set<string>();
+    const neighbors = answers.some(({ route }) => route !== undefined) ? await ways.neighbors() : [];
+    const missing = this.#missingOf(answers, neighbors);
     this.#missing = missing;
+    const wrong = new Map(neighbors.map((neighbor) => [hopKey(neighbor), neighbor.wrong]));
     return new Map(
       questions.flatMap((question, at) => {
-        const lost = lostAnswers(answers[at] ?? {}, uplinks, (neighbor) => missing.has(neighbor));
+        const answer = answers[at] ?? {};
+        const lost = lostAnswers(answer, uplinks, (neighbor) => missing.has(neighbor)) ?? lostOnLink(answer, wrong, missing);
         return lost === undefined ? [] : [[answerKey(question), lost] as const];
       }),
     );
@@ -138,6 +140,20 @@ function lostAnswers(
   const { prefix, interface: name, hop, isTunnel, rule } = route;
   const leadsElsewhere = isMissing(hopKey(hop)) || ((hop.isGateway || isTunnel === true) && uplinks.length > 0);
   return leadsElsewhere ? { kind: 'elsewhere', clients: formatPrefix(prefix), interface: name, uplinks, ...defined({ rule }) } : undefined;
+}
+
+/** Returns why answers do not reach the machine to which the route leads: nobody has the link-layer address, or the gateway does not answer. */
+function lostOnLink(
+  { route }: AnswerWay,
+  wrong: ReadonlyMap<string, WrongNeighbor | undefined>,
+  missing: ReadonlySet<string>,
+): LostAnswers | undefined {
+  if (route === undefined) return undefined;
+  const { hop, interface: name } = route;
+  const found = wrong.get(hopKey(hop));
+  if (found !== undefined) return { kind: 'unroutable', route: found.why, remedy: found.remedy };
+  if (!hop.isGateway || !missing.has(hopKey(hop))) return undefined;
+  return { kind: 'unroutable', route: `nobody on ${name} answers for the gateway ${formatAddress(hop.address)}` };
 }
 
 const hopKey = ({ index, address }: { readonly index: number; readonly address: AnswerQuestion['client'] }): string =>

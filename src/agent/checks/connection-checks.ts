@@ -3,6 +3,7 @@ import type { Dataplane } from '../../dataplane/dataplane.ts';
 import type { ChecksReport, NodeState } from '../../model/objects/node-state.ts';
 import { reasonText } from '../../model/reasons.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
+import type { Address } from '../../net/address.ts';
 import type { DroppingInterface, NoWay } from '../../net/endpoint-way.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { Cancel } from '../../system/clock.ts';
@@ -26,6 +27,8 @@ interface ConnectionChecksOptions {
   readonly plans: Pick<Plans, 'byService'>;
   /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  /** True for an address of this host. Absent: they are not known. */
+  readonly isOwn?: (address: Address) => boolean;
   /** Finds the interfaces by which packets of clients come. Absent: they are not known. */
   readonly uplinks?: () => Promise<Iterable<string>>;
   /** Reads from when on answers tell of now. Absent: all do. */

@@ -8,7 +8,7 @@ import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { AnswerQuestion, LostAnswers, NoWay } from '../../net/endpoint-way.ts';
 import { limits } from '../limits.ts';
 import { answerKey } from './client-ways.ts';
-import { chosenEndpoints, endpointText, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
+import { chosenEndpoints, endpointText, isLimitedToNode, portKey, type CheckedFrontends, type CheckedPort } from './checked-frontends.ts';
 import type { CountsFrom } from './renewed-routes.ts';
 import type { FailedData } from './data-evidence.ts';
 import { forgetOtherSources, noteAnswer, unanswered, unusualLull, type FrontendRecord } from './frontend-record.ts';
@@ -294,7 +294,8 @@ export class ConnectionEvidence {
     if (this.#ways.size === 0) return;
     for (const { service, frontend } of this.#frontends.all()) {
       for (const backend of chosenEndpoints(frontend)) {
-        const way = this.#ways.get(formatAddress(backend.address));
+        const found = this.#ways.get(formatAddress(backend.address));
+        const way = found?.kind === 'onOtherNode' && !isLimitedToNode(frontend) ? undefined : found;
         const port = way === undefined ? undefined : this.#frontends.portOf(service, frontend);
         if (way !== undefined && port !== undefined)
           addFailure(failures, port, frontend.scope, { endpoint: endpointText(backend), kind: way.kind, way });
@@ -340,6 +341,7 @@ type Failures = Map<
 const kinds: readonly FailureKind[] = [
   'unroutable',
   'notOnLink',
+  'onOtherNode',
   'dropped',
   'refused',
   'silent',

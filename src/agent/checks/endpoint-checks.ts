@@ -1,12 +1,14 @@
 import type { CheckMode } from '../../model/objects/node-state.ts';
 import type { Snapshot } from '../../model/store/snapshot.ts';
 import type { Address } from '../../net/address.ts';
-import type { DroppingInterface, LostAnswers, NoWay } from '../../net/endpoint-way.ts';
+import { endpointsPlacedOn, judgePlace, type PlacedEndpoint } from '../../decisions/forwarding/misplaced-endpoints.ts';
+import type { ServiceKey } from '../../model/objects/metadata.ts';
+import type { DroppingInterface, LostAnswers, NoWay, RouteAnswer } from '../../net/endpoint-way.ts';
 import type { ObservedConnection } from '../../net/observed-connection.ts';
 import type { ProbeTcp } from '../../system/http/tcp-probe.ts';
 import type { RandomSurroundings } from '../../system/random.ts';
 import { ActiveProbes, type ProbeObservation, type ProbeTarget } from './active-probes.ts';
-import { chosenEndpoints, type CheckedFrontends } from './checked-frontends.ts';
+import { chosenEndpoints, isLimitedToNode, type CheckedFrontends } from './checked-frontends.ts';
 import type { ConnectionEvidence } from './connection-evidence.ts';
 import { ClientWays } from './client-ways.ts';
 import { EndpointWays, type ReadWays } from './endpoint-ways.ts';
@@ -25,6 +27,8 @@ interface EndpointChecksOptions {
   readonly evidence: Pick<ConnectionEvidence, 'knowsClients' | 'unfinished' | 'wayOf'>;
   /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Absent: there are none. */
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  /** True for an address of this host. Absent: they are not known. */
+  readonly isOwn?: (address: Address) => boolean;
   /** Finds the interfaces by which packets of clients come. Absent: they are not known. */
   readonly uplinks?: () => Promise<Iterable<string>>;
   readonly onLostAnswers: (lost: ReadonlyMap<string, LostAnswers>) => void;
@@ -49,6 +53,7 @@ export class EndpointChecks {
     this.#ways = new EndpointWays(components, {
       endpoints: () => this.#addresses(),
       ...(dropping === undefined ? {} : { dropping }),
+      places: () => this.#places(),
       onChanged: () => options.onWays(this.#ways.ways),
     });
     this.#clients = new ClientWays(components, {
@@ -105,6 +110,19 @@ export class EndpointChecks {
 
   *#addresses(): Iterable<Address> {
     for (const { frontend } of this.#options.frontends.all()) for (const { address } of chosenEndpoints(frontend)) yield address;
+  }
+
+  /** Only where Services ask for endpoints of this node it matters where an endpoint is. */
+  #places(): (address: string, route: Pick<RouteAnswer, 'hop' | 'isSpread'>) => NoWay | undefined {
+    const { node, snapshot, frontends, isOwn } = this.#options;
+    if (isOwn === undefined) return () => undefined;
+    const services = new Set<ServiceKey>();
+    for (const { service, frontend } of frontends.all()) if (isLimitedToNode(frontend)) services.add(service);
+    const placed = services.size === 0 ? new Map<string, PlacedEndpoint>() : endpointsPlacedOn(snapshot(), services, node);
+    return (address, route) => {
+      const endpoint = placed.get(address);
+      return endpoint === undefined ? undefined : judgePlace(snapshot(), node, endpoint, route, isOwn);
+    };
   }
 
   *#targets(): Iterable<ProbeTarget> {

@@ -8,6 +8,7 @@ import type {
   NoWay,
   RouteAnswer,
   RouteChange,
+  WrongNeighbor,
 } from '../../net/endpoint-way.ts';
 import { lastAddress, type Prefix } from '../../net/prefix.ts';
 import type { Cancel, Clock } from '../../system/clock.ts';
@@ -37,6 +38,8 @@ interface EndpointWaysOptions {
   readonly endpoints: () => Iterable<Address>;
   /** Finds interfaces by which packets of clients for endpoints certainly do not leave. Rejects if the kernel does not answer. Absent: there are none. */
   readonly dropping?: () => Promise<readonly DroppingInterface[]>;
+  /** Returns a function that finds out, by their routes, which endpoints are not where their EndpointSlices place them. Absent: all are. */
+  readonly places?: () => (address: string, route: Pick<RouteAnswer, 'hop' | 'isSpread'>) => NoWay | undefined;
   /** Called when `ways` has changed. */
   readonly onChanged: () => void;
 }
@@ -46,6 +49,7 @@ interface Entry {
   readonly key: string;
   readonly address: Address;
   hop?: LinkHop;
+  isSpread?: true;
   problem?: string;
   /** Looks in a row that found a problem. */
   failedLooks: number;
@@ -78,6 +82,8 @@ export class EndpointWays {
   readonly #first = new Set<Entry>();
   readonly #changed = new Set<Entry>();
   readonly #failedHops = new Map<string, FailedHop>();
+  /** Machines on links whose entry leads to none. */
+  #wrongHops: ReadonlyMap<string, WrongNeighbor> = new Map();
   #dropping: readonly DroppingInterface[] = [];
   /** Names of interfaces by index. */
   #names: ReadonlyMap<number, string> = new Map();
@@ -127,6 +133,7 @@ export class EndpointWays {
     this.#cancel();
     this.#unfollow();
     for (const each of [this.#entries, this.#first, this.#changed, this.#failedHops]) each.clear();
+    this.#wrongHops = new Map();
     this.#dropping = [];
     this.#interfaces = [];
     this.#ways = new Map();
@@ -187,7 +194,7 @@ export class EndpointWays {
   }
 
   #roundMilliseconds(): number {
-    return this.#failedHops.size > 0 ? limits.wayRetryMilliseconds : limits.wayRoundMilliseconds;
+    return this.#failedHops.size > 0 || this.#wrongHops.size > 0 ? limits.wayRetryMilliseconds : limits.wayRoundMilliseconds;
   }
 
   async #turn(): Promise<void> {
@@ -279,11 +286,13 @@ export class EndpointWays {
     return [...taken];
   }
 
-  #judge(entry: Entry, { problem, hop }: RouteAnswer): void {
+  #judge(entry: Entry, { problem, hop, isSpread }: RouteAnswer): void {
     entry.lookedAt = this.#turnedAt;
     delete entry.problem;
     delete entry.hop;
     if (hop !== undefined) entry.hop = hop;
+    delete entry.isSpread;
+    if (isSpread === true) entry.isSpread = isSpread;
     if (problem === undefined) {
       entry.failedLooks = 0;
       return;
@@ -304,6 +313,9 @@ export class EndpointWays {
 
   #judgeNeighbors(neighbors: readonly Neighbor[]): void {
     const used = new Set([...this.#entries.values()].flatMap(({ hop }) => (hop === undefined ? [] : hopKey(hop))));
+    this.#wrongHops = new Map(
+      neighbors.flatMap((one) => (one.wrong !== undefined && used.has(hopKey(one)) ? [[hopKey(one), one.wrong]] : [])),
+    );
     for (const neighbor of neighbors) {
       const key = hopKey(neighbor);
       if (neighbor.state === 'known' || !used.has(key)) this.#failedHops.delete(key);
@@ -323,8 +335,9 @@ export class EndpointWays {
 
   #publish(): void {
     const ways = new Map<string, NoWay>();
+    const misplaced = this.#options.places?.();
     for (const entry of this.#entries.values()) {
-      const way = this.#wayOf(entry);
+      const way = this.#wayOf(entry) ?? misplaced?.(entry.key, entry);
       if (way !== undefined) ways.set(entry.key, way);
     }
     if (JSON.stringify([...ways]) === JSON.stringify([...this.#ways])) return;
@@ -340,6 +353,8 @@ export class EndpointWays {
       (one) => one.interface === name && one.families.includes(address.family) && !(one.onLinkOnly === true && hop?.isGateway === true),
     );
     if (dropping !== undefined) return { kind: 'unroutable', route: dropping.why, remedy: dropping.remedy };
+    const wrong = hop === undefined ? undefined : this.#wrongHops.get(hopKey(hop));
+    if (wrong !== undefined) return { kind: 'unroutable', route: wrong.why, remedy: wrong.remedy };
     const failed = hop === undefined ? undefined : this.#failedHops.get(hopKey(hop));
     if (hop === undefined || failed === undefined || failed.attempts < failedAttemptsNeeded) return undefined;
     if (!hop.isGateway) return { kind: 'notOnLink', interface: failed.interface };

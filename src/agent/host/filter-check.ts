@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { planAllowances } from '../../decisions/host/filter-allowances.ts';
 import { blockedByFilters, judgeFilters, type ServedPorts } from '../../decisions/host/filters.ts';
 import type { BlockedFamily } from '../../decisions/host/blocked-by-settings.ts';
@@ -6,7 +7,7 @@ import { entriesOf } from '../../decisions/host/required-settings.ts';
 import type { ServicesScope } from '../../model/kinds/types.ts';
 import { reason, reasonText, type Reason } from '../../model/reasons.ts';
 import { formatAddress } from '../../net/address.ts';
-import type { AllowanceChange, HostFilter } from '../../net/host-filter.ts';
+import type { AllowanceChange, HostFilter, TrafficFilter } from '../../net/host-filter.ts';
 import type { HostLink } from '../../net/host-link.ts';
 import { formatPrefix } from '../../net/prefix.ts';
 import type { Host } from '../../system/host.ts';
@@ -21,6 +22,8 @@ export interface FilterCheckComponents extends RandomSurroundings {
   readonly hostFilters: () => Promise<readonly HostFilter[]>;
   /** The links of this host. Absent: they cannot be read. */
   readonly hostLinks?: () => Promise<readonly HostLink[]>;
+  /** Lists the programs and filters on these interfaces that Herald cannot read. Rejects if the kernel does not answer. Absent: there are none. */
+  readonly trafficFilters?: (interfaces: readonly string[]) => Promise<readonly TrafficFilter[]>;
   /** Changes Herald's rules in filters of other programs, and returns the errors. Absent: Herald has no rules there. */
   readonly changeAllowances?: (changes: readonly AllowanceChange[]) => Promise<readonly string[]>;
 }
@@ -33,8 +36,12 @@ export interface FilterCheckOptions {
   /** Where Herald forwards nothing, the check leaves the host to the program that forwards. */
   readonly services: () => ServicesScope;
   readonly servedPorts: () => ServedPorts;
+  /** The interfaces by which packets for IPv4 endpoints leave, in the order of their need. */
+  readonly endpointInterfaces: () => readonly string[];
   /** The forwarding of each Service. */
   readonly plans: () => Forwarded;
+  /** Called when `doubtfulSince` changed. */
+  readonly onDoubtful: () => void;
   /** Called when the result of `filtered` changed. The owner reports a change of `problems`. */
   readonly onStatusChanged: () => void;
 }
@@ -47,9 +54,15 @@ export class FilterCheck {
   readonly #update: (change: () => void) => void;
   readonly #serviceFilters = new ServiceFilters();
   #judged: readonly Reason[] = [];
+  #traffic: readonly Reason[] = [];
   /** Why the filters cannot be read. Undefined: the last check read them. */
   #unread: Reason | undefined;
   #blocked: readonly BlockedFamily[] = [];
+  /** The texts of all rules at the last check. Undefined: there was none. */
+  #rules: ReadonlySet<string> | undefined;
+  /** By chain and rule: when a rule came that could not be judged. */
+  #cameAt: ReadonlyMap<string, string> = new Map();
+  #doubtfulSince = Number.NEGATIVE_INFINITY;
   #checked = Number.NEGATIVE_INFINITY;
 
   constructor(components: FilterCheckComponents, options: FilterCheckOptions, update: (change: () => void) => void) {
@@ -59,12 +72,17 @@ export class FilterCheck {
   }
 
   problems(): readonly Reason[] {
-    return this.#unread === undefined ? this.#judged : [this.#unread, ...this.#judged];
+    return [...(this.#unread === undefined ? [] : [this.#unread]), ...this.#judged, ...this.#traffic];
   }
 
   /** Returns the families that filters certainly drop. */
   blocked(): readonly BlockedFamily[] {
     return this.#blocked;
+  }
+
+  /** When the latest rule came that could not be judged, in milliseconds of the clock. Minus infinity: none has come while this process runs. */
+  get doubtfulSince(): number {
+    return this.#doubtfulSince;
   }
 
   /** Returns the Services whose packets a filter certainly drops. */
@@ -83,6 +101,7 @@ export class FilterCheck {
   async check(): Promise<void> {
     const { hostFilters, clock, log } = this.#components;
     this.#checked = clock.now();
+    await this.#checkTraffic();
     try {
       const forwards = this.#options.services() !== 'none';
       const { passedPods } = this.#options.facts();
@@ -92,7 +111,10 @@ export class FilterCheck {
       const filters = all.filter(({ hook }) => forwards || hook === 'input');
       this.#blocked = blockedByFilters(filters, passedPods);
       await this.#checkServices(forwards ? all : []);
-      const reasons = [...judgeFilters(filters, this.#options.servedPorts(), passedPods), ...this.#serviceFilters.undecided()];
+      const reasons = [
+        ...judgeFilters(filters, this.#options.servedPorts(), passedPods),
+        ...this.#dated(all, this.#serviceFilters.undecided()),
+      ];
       this.#update(() => ([this.#judged, this.#unread] = [reasons, undefined]));
     } catch (error) {
       // The result of the last successful check stays valid.
@@ -100,6 +122,52 @@ export class FilterCheck {
       const why = error instanceof Error ? error.message : String(error);
       this.#update(() => (this.#unread = reason('FiltersUnread', { error: why.slice(0, limits.hostErrorLength) })));
     }
+  }
+
+  /** Looks at the interfaces by which clients come, and by which packets for endpoints leave. */
+  async #checkTraffic(): Promise<void> {
+    const { host, trafficFilters, log } = this.#components;
+    if (trafficFilters === undefined) return;
+    try {
+      const entries = entriesOf({ interfaces: host.interfaces(), ...this.#options.facts() });
+      const interfaces = new Set([...entries, ...this.#options.endpointInterfaces()]);
+      const found = this.#options.services() === 'none' ? [] : await trafficFilters([...interfaces]);
+      const reasons = [...Map.groupBy(found, (one) => one.interface)].map(([name, ofInterface]) => {
+        const plugin = ofInterface.every((one) => one.plugin !== undefined) ? ofInterface[0]?.plugin : undefined;
+        const texts = ofInterface.map(({ text }) => text).slice(0, namedServices);
+        return reason('TrafficFilterUnread', { interface: name, filters: texts.join(' and '), ...defined({ plugin }) });
+      });
+      this.#update(() => (this.#traffic = reasons));
+    } catch (error) {
+      // The result of the last successful look stays valid.
+      log.debug({ error }, 'the programs on interfaces cannot be listed');
+    }
+  }
+
+  /** Adds since when each rule is there, as far as this process has seen it come. A rule is not new because a Service is. */
+  #dated(filters: readonly HostFilter[], undecided: readonly Reason[]): Reason[] {
+    const { clock } = this.#components;
+    const before = this.#rules;
+    this.#rules = new Set(filters.flatMap(({ chains }) => [...chains.values()].flatMap((rules) => rules.map(({ text }) => text))));
+    const present = `${clock.date().toISOString().slice(0, -5)}Z`;
+    const since = new Map<string, string>();
+    let hasCome = false;
+    const dated = undecided.map((one) => {
+      if (one.code !== 'FilterNotDecided') return one;
+      const { chain, rule } = one.details;
+      const isNew = before !== undefined && rule.endsWith(')') && ![...before].some((text) => rule.endsWith(`(${text})`));
+      hasCome ||= isNew;
+      const came = isNew ? present : this.#cameAt.get(`${chain} ${rule}`);
+      if (came === undefined) return one;
+      since.set(`${chain} ${rule}`, came);
+      return reason('FilterNotDecided', { ...one.details, since: came });
+    });
+    this.#cameAt = since;
+    if (hasCome) {
+      this.#doubtfulSince = clock.now();
+      this.#options.onDoubtful();
+    }
+    return dated;
   }
 
   async #checkServices(filters: readonly HostFilter[]): Promise<void> {

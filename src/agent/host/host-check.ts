@@ -94,6 +94,11 @@ export class HostCheck {
     return this.#taken;
   }
 
+  /** When a rule of another program came that could not be judged, in milliseconds of the clock. */
+  get doubtfulSince(): number {
+    return this.#filters.doubtfulSince;
+  }
+
   /** Returns the Services whose packets a filter of another program certainly drops. */
   filtered(): ReturnType<FilterCheck['filtered']> {
     return this.#filters.filtered();

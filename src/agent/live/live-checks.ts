@@ -33,7 +33,8 @@ function liveCheck(evidence: ConnectionEvidence, clock: Clock, { key, service, a
 }
 
 function wayText(way: NoWay | undefined): string | undefined {
-  return way?.kind === 'notOnLink' ? `nobody answers on ${way.interface}` : way?.route;
+  if (way?.kind === 'notOnLink') return `nobody answers on ${way.interface}`;
+  return way?.kind === 'onOtherNode' ? `it is on node "${way.other}", not where EndpointSlice ${way.slice} says` : way?.route;
 }
 
 const failures = ['refused', 'silent', 'dropped', 'unfinished', 'unheard', 'unacknowledged'] as const;

@@ -73,8 +73,10 @@ export function agentHostProblems(parts: AgentParts): Reason[] {
 }
 
 /** Returns the problems of the host, at most as many as a NodeState lists. */
-function hostProblems({ identity, foreignFrontends, health, hostCheck, directReturn, l2 }: AgentParts): Reason[] {
-  return [identity, foreignFrontends, health, hostCheck, directReturn, l2].flatMap((part) => part.problems()).slice(0, limits.hostReasons);
+function hostProblems({ identity, foreignFrontends, health, hostCheck, directReturn, l2, uplinks }: AgentParts): Reason[] {
+  return [identity, foreignFrontends, health, hostCheck, directReturn, l2, uplinks]
+    .flatMap((part) => part.problems())
+    .slice(0, limits.hostReasons);
 }
 
 function agentProblem({ node, identity }: AgentParts, { isStopped, error }: ReconcileLoop): Reason | undefined {

@@ -1,4 +1,4 @@
-import { begunConnections } from '../../dataplane/nftables/netlink/begun-connections.ts';
+import { begunConnections, listEntered } from '../../dataplane/nftables/netlink/begun-connections.ts';
 import { defined } from '../../lang/defined.ts';
 import { Agent } from '../../agent/agent.ts';
 import { registerAgentQueries } from '../../agent/live/live-queries.ts';
@@ -42,7 +42,10 @@ import { isSubdomainName } from '../../model/reading/metadata.ts';
 import { reason, reasonText } from '../../model/reasons.ts';
 import { systemHost, type Host } from '../../system/host.ts';
 import { tcpForwarding } from '../../system/http/tcp-forwarder.ts';
-import { wayReader } from '../../dataplane/host/ways/endpoint-ways.ts';
+import { readTrafficFilters } from '../../dataplane/host/traffic-filters.ts';
+import { wayReader, type WayReader } from '../../dataplane/host/ways/endpoint-ways.ts';
+import type { Entered } from '../../agent/checks/uplink-connections.ts';
+import { netfilterProtocol, openNetlink } from '../../system/netlink/socket.ts';
 import { tcpProber } from '../../system/http/tcp-probe.ts';
 import { limits as agentLimits } from '../../agent/limits.ts';
 import { systemProber } from '../../system/probe/prober.ts';
@@ -181,6 +184,7 @@ function hostReadings(clock: Clock) {
   return {
     hostPaths: (targets: readonly HostTarget[]) => findHostPaths(targets, clock),
     hostLinks: () => readHostLinks(clock),
+    trafficFilters: (interfaces: readonly string[]) => readTrafficFilters(interfaces, clock),
     neighborProxies: () => readNeighborProxies(clock),
     followLinks: (changed: () => void) => followHostLinks(clock, changed),
     followSettings: (changed: () => void) => followHostSettings(clock, changed),
@@ -196,9 +200,11 @@ function countingDataplane(ports: NftablesPorts): CountingDataplane {
 /** What the agent looks at connections and endpoints with. */
 function checkComponents(clock: Clock, host: Host) {
   const { probeAnswerMilliseconds: answerMilliseconds, probeCloseMilliseconds: closeMilliseconds } = agentLimits;
+  const ways = wayReader(clock);
   return {
-    ...defined({ ways: wayReader(clock) }),
+    ...defined({ ways }),
     tallyConnections: connectionTally(clock),
+    ...(ways === undefined ? {} : { enteredConnections: () => enteredConnections(clock, ways) }),
     probe: tcpProber(clock, { answerMilliseconds, closeMilliseconds }),
     watchConnections: watchConnections({
       clock,
@@ -207,6 +213,21 @@ function checkComponents(clock: Clock, host: Host) {
       processorMilliseconds,
     }),
   };
+}
+
+async function enteredConnections(clock: Clock, ways: Pick<WayReader, 'interfaces'>): Promise<Entered[]> {
+  const socket = openNetlink({ protocol: netfilterProtocol });
+  if (socket === undefined) return [];
+  try {
+    const found = await listEntered(socket, clock);
+    const names = found.length === 0 ? new Map<number, string>() : await ways.interfaces();
+    return found.flatMap(({ family, index, count }) => {
+      const name = names.get(index);
+      return name === undefined ? [] : [{ family, interface: name, count }];
+    });
+  } finally {
+    socket.close();
+  }
 }
 
 /** Serves what only the Unix socket has. Returns functions that end it. */

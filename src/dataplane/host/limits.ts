@@ -10,6 +10,8 @@ export const limits = {
   mapElements: 256,
   /** Characters of a rule that a sentence repeats. */
   ruleText: 120,
+  /** Interfaces on which programs and filters of tc are looked for. */
+  trafficInterfaces: 64,
   /** Rules that translate destinations. Further ones are not judged. */
   natRules: 100,
 } as const;

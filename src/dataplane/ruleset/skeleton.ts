@@ -2,7 +2,7 @@ import type { Family } from '../../net/address.ts';
 import { hashInputs, hashSeed, type HashInput } from '../../net/connection-hash.ts';
 import { slotTableSizes } from '../../net/frontend.ts';
 import { affinityKey, affinityPart, affinityType, rememberChain, rememberChains, timeoutVerdicts } from './affinity.ts';
-import { begunChain, begunDeclaration, begunPart, begunSet } from './begun.ts';
+import { begunChain, begunDeclaration, begunPart, begunSet, enteredDeclaration, enteredSet } from './begun.ts';
 import {
   classOf,
   directClass,
@@ -75,6 +75,7 @@ export function skeleton(family: Family, masqueradeBit: number, pods = noPodInte
   }
   sets.set(revisionSet, 'type mark ;');
   sets.set(begunSet, begunDeclaration(family));
+  sets.set(enteredSet, enteredDeclaration);
   maps.set(affinityMap, `${affinityType(family)} ; size ${maximumAffinityClients} ; flags dynamic,timeout ; timeout 1d ;`);
   const address = addressView(ip);
   const requestMasquerade = `meta mark set meta mark or ${mark}`;

@@ -10,6 +10,7 @@ import { runsSession } from '../announcement/peers.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
 import { nodesOfEndpoints } from '../forwarding/endpoints.ts';
 import { causeKey } from './causes.ts';
+import { hintCodes } from './hints.ts';
 import { nodeNames } from './node-names.ts';
 
 /**
@@ -102,11 +103,12 @@ class NodeTraits {
     return JSON.stringify([isExcludedNode(node), node.networkUnavailable, selecting]);
   }
 
-  #readReport({ sessions, heldBack = [], drain, problem, truncated, directReturn }: NodeState): string | undefined {
+  #readReport({ sessions, heldBack = [], drain, problem, truncated, directReturn, host = [] }: NodeState): string | undefined {
     if (heldBack.length > 0 || drain !== undefined) return undefined;
     const about = problem === undefined ? '' : causeKey(problem);
     const ofSessions = sessions.map((session) => this.#readSession(session));
-    return JSON.stringify([about, truncated === true, directReturn !== undefined, ofSessions]);
+    const hints = host.flatMap((because) => (hintCodes.has(because.code) ? [causeKey(because)] : []));
+    return JSON.stringify([about, truncated === true, directReturn !== undefined, ofSessions, hints]);
   }
 
   /** Returns what decisions read of a session that is up, and all that explains why one is down. */

@@ -1,3 +1,4 @@
+import { defined } from '../../lang/defined.ts';
 import { findEntry, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
 import { familyOfText, type Family } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
@@ -5,6 +6,7 @@ import type { Service } from '../../model/objects/service.ts';
 import { causesOf, groupCauses, isAnnounced, limitsOf, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
 import { doubtsOf, lossesOfTarget, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
+import { hintsOf } from './hints.ts';
 import { remedyOfKept } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
@@ -242,8 +244,13 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
   const only = service.ipFamilies.length > 1 && families.size === 1 ? onlyOver(service, [...families][0] ?? 4) : '';
   const to = sourcesText(clients);
   const how = `${only}: ${listText(addresses)} via ${via}`;
-  if (areSeen(clients))
-    return { outcome: 'served', line: `Served${to}${how}; connections were answered in the last 10 minutes${agesText(seen, families)}.` };
+  if (areSeen(clients)) {
+    const served = `Served${to}${how}; connections were answered in the last 10 minutes${agesText(seen, families)}`;
+    return {
+      outcome: 'served',
+      ...withHint(`${served}. Perhaps not those of all clients`, `${served}.`, hintsOf(nodes, addresses, true), countNodes(nodes)),
+    };
+  }
   const open = clients.filter(({ outcome }) => outcome !== 'answered');
   const where =
     open.length === clients.length
@@ -267,7 +274,19 @@ function withoutProblem({ service, clients, seen, nodes }: VerdictFacts, via: st
     return { outcome: 'announced', line: `${line} ${check}`, doubt: doubt.reason.code, fix: `${wayBack} ${check}` };
   }
   const why = seen.unseen() ?? `${heard}no answer to a connection${where} was seen ${seen.since ?? 'lately'}`;
-  return { outcome: 'announced', line: `Announced${to}, not checked${how}; ${why}. ${fix}`, fix };
+  const announced = `Announced${to}, not checked${how}; ${why}`;
+  const hints = hintsOf(nodes, addresses, false);
+  const { line, fix: remedy } = withHint(`${announced}. Perhaps clients get no answer`, `${announced}.`, hints, countNodes(nodes));
+  const all = remedy === undefined ? fix : `${remedy} ${fix}`;
+  return { outcome: 'announced', line: `${line} ${fix}`, fix: all };
+}
+
+/** Problems of nodes have rows of their own, so a hint makes the Service none. */
+function withHint(lead: string, without: string, hints: readonly Cause[], all: number): Pick<Verdict, 'line' | 'fix'> {
+  const [hint] = hints;
+  if (hint === undefined) return { line: without };
+  const { line, fix } = problemLine(lead, causeText(hints, all), hint.reason);
+  return { line, ...defined({ fix }) };
 }
 
 /** " (over IPv4 12 s ago, over IPv6 540 s ago)" of a Service with both families, whose answers may differ in age. */

@@ -35,6 +35,8 @@ export interface NodeView {
   readonly failing?: readonly ViewedFailure[];
   /** Endpoints on this node that a filter of this node keeps other nodes from reaching, by its report. Absent: none is known. */
   readonly unreached?: readonly ViewedFailure[];
+  /** What its report says of its host. Absent: nothing. */
+  readonly host?: readonly Reason[];
   /** Why this node does not forward all of the Service, by decision or by the agent's report. */
   readonly forwarding: readonly Reason[];
   /** A reason that concerns every address. */
@@ -142,6 +144,7 @@ function viewNode(
     ...(lost.length === 0 ? {} : { lost }),
     ...(failing.length === 0 ? {} : { failing }),
     ...(unreached.length === 0 ? {} : { unreached }),
+    ...defined({ host: state?.host }),
     ...defined({ reason: announcement.reason }),
     addresses: announcement.addresses.map((announced) =>
       withL2(

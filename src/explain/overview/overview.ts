@@ -117,7 +117,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
             state === undefined
               ? [whyNoReport(snapshot.nodeStates, node)]
               : [...(state.problem ? [state.problem] : []), ...hostProblemsOf(state)];
-          return why.map((because) => ({ node, reason: because, ...age }));
+          return why.filter((because) => !isOfPlugin(because)).map((because) => ({ node, reason: because, ...age }));
         }),
       ],
       draining: states.flatMap(({ node, state }) => (state?.drain === undefined ? [] : [{ node, phase: state.drain.phase }])),
@@ -147,6 +147,9 @@ function deniedExternalIPs(snapshot: Snapshot): Overview['services']['deniedExte
   });
   return found.toSorted((a, b) => (a.service < b.service ? -1 : 1));
 }
+
+/** Every node of such a plugin has its programs. They explain connections that fail, and are no problem by themselves. */
+const isOfPlugin = ({ code, details }: Reason): boolean => code === 'TrafficFilterUnread' && details.plugin !== undefined;
 
 /** Agents that report for a node without a Node object: a wrong --node, or a Node that was deleted. */
 function withoutNode({ nodes, nodeStates }: Snapshot, now: number): Overview['nodes']['troubled'] {

@@ -87,6 +87,13 @@ export const checkReasons = {
         ? `repair the routes to pods on node "${d.node}", which the network plugin sets: ip route get ${addressOf(d.endpoints)} shows them`
         : `run on node "${d.node}", and keep it for the next start: ${d.remedy}`,
   }),
+  EndpointOnOtherNode: lastingReason({
+    brief: 'An endpoint is on another node than its EndpointSlice says',
+    says: (d: Texts<'node' | 'endpoints' | 'slice' | 'other'> & { readonly shownBy: 'range' | 'route' }) =>
+      `EndpointSlice ${d.slice} says that ${d.endpoints} ${/, | and /.test(d.endpoints) ? 'are' : 'is'} on node "${d.node}", but ${d.shownBy === 'range' ? `the address is in spec.podCIDRs of node "${d.other}", and the route of node "${d.node}" leads away from it` : `the route of node "${d.node}" leads to node "${d.other}"`}: under externalTrafficPolicy Local its answers do not come back by node "${d.node}", and clients do not get them`,
+    fix: (d) =>
+      `set nodeName of ${addressOf(d.endpoints)} to ${d.other}: kubectl -n ${d.slice.replace('/', ' edit endpointslice ')}; a slice that Kubernetes makes has spec.nodeName of the Pod, so look there for a Pod that has taken the address of another`,
+  }),
   EndpointNotOnLink: lastingReason({
     brief: 'No machine on the link has the address of an endpoint',
     says: (d: { readonly node: string; readonly endpoints: string; readonly interface: string }) =>

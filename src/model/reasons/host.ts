@@ -111,6 +111,15 @@ export const hostReasons = {
       'Connections of clients behind that port reach endpoints of this node only',
     fix: (d) => `run on the node, and keep it for the next start: ${d.remedy}`,
   }),
+  UplinkWithoutConnections: reasonEntry({
+    brief: 'No connections come in by one of several uplinks',
+    says: (
+      d: Texts<'interface' | 'peers' | 'family' | 'prefix' | 'since' | 'besides'> & Numbers<'connections'> & Partial<Numbers<'before'>>,
+    ) =>
+      `since ${d.since} no connection over ${d.family} has come in by ${d.interface} (BGPPeer ${d.peers}), while more than ${d.connections} first packets came in by ${d.besides}${d.before === undefined ? '' : `; before, ${d.before} % came in by ${d.interface}`}`,
+    fix: (d) =>
+      `find out on the router of BGPPeer ${d.peers} whether it uses the route and passes packets on: show bgp ${d.family.toLowerCase()} unicast ${d.prefix}, its static routes and its filters; packets that arrive on the node show in tcpdump -ni ${d.interface} dst net ${d.prefix}; a router that is only a backup, or has no clients behind it, is no fault`,
+  }),
   ForwardingNotSeen: reasonEntry({
     brief: 'Herald cannot see whether another program forwards',
     says: (d: Texts<'scope' | 'why'>) =>
@@ -150,9 +159,16 @@ export const hostReasons = {
   }),
   FilterNotDecided: reasonEntry({
     brief: 'Herald cannot judge a filter of another program',
-    says: (d: Texts<'chain' | 'rule' | 'looksAt' | 'service' | 'target' | 'remedy'>) =>
-      `not decided whether chain ${d.chain} lets packets of Services through, such as those of ${d.service} to ${d.target}: ${d.rule} looks at ${d.looksAt}`,
+    says: (d: Texts<'chain' | 'rule' | 'looksAt' | 'service' | 'target' | 'remedy'> & Partial<Texts<'since'>>) =>
+      `${d.since === undefined ? '' : `since ${d.since} it is `}not decided whether chain ${d.chain} lets packets of Services through, such as those of ${d.service} to ${d.target}: ${d.rule} looks at ${d.looksAt}`,
     fix: (d) => `look whether connections arrive: herald check service ${d.service}; if they are lost here, ${d.remedy}`,
+  }),
+  TrafficFilterUnread: reasonEntry({
+    brief: 'A program or filter on an interface may drop packets',
+    says: (d: Texts<'interface' | 'filters'> & Partial<Texts<'plugin'>>) =>
+      `${d.filters} ${/ and /.test(d.filters) ? 'are' : 'is'} attached to ${d.interface}${d.plugin === undefined ? '' : `, by its name of ${d.plugin}`}, and Herald cannot read what is dropped there`,
+    fix: (d) =>
+      `look on the node whose it is: bpftool net show dev ${d.interface}; ip -d link show dev ${d.interface}; tc filter show dev ${d.interface} ingress; if connections are lost, try without it: ${d.filters.includes('XDP') ? `ip link set dev ${d.interface} xdp off` : `tc qdisc del dev ${d.interface} clsact`}`,
   }),
   PodFilterDrops: reasonEntry({
     brief: 'Another program drops connections that other nodes pass to pods',

@@ -64,7 +64,8 @@ export function readLink(payload: Uint8Array): KernelLink | undefined {
   if (index === undefined || word === undefined || name === undefined) return undefined;
   const has = (flag: number): boolean => (word & flag) !== 0;
   const master = readHostNumber(attributes.get(linkAttributes.master));
-  const linkAddress = linkAddressText(attributes.get(linkAttributes.address));
+  const octets = attributes.get(linkAttributes.address);
+  const linkAddress = octets?.length === 6 ? linkAddressText(octets) : undefined;
   const parent = readHostNumber(attributes.get(linkAttributes.parent));
   return {
     index,
@@ -89,8 +90,8 @@ export function readLinkEvent(payload: Uint8Array): LinkEvent | undefined {
   return link === undefined ? undefined : { ...link, moved: movingEvents.has(event) };
 }
 
-function linkAddressText(octets: Uint8Array | undefined): string | undefined {
-  if (octets?.length !== 6) return undefined;
+/** "02:00:00:00:00:01" */
+export function linkAddressText(octets: Uint8Array): string {
   return [...octets].map((octet) => octet.toString(16).padStart(2, '0')).join(':');
 }
 

@@ -55,4 +55,5 @@ export async function repair(scene: Scene, cases: readonly Placed[]): Promise<vo
   }
 }
 
-const yamlOf = (manifests: readonly Manifest[]): string => manifests.map((one) => stringify(one)).join('---\n');
+/** Returns one document for each manifest. */
+export const yamlOf = (manifests: readonly Manifest[]): string => manifests.map((one) => stringify(one)).join('---\n');

@@ -2,7 +2,7 @@ import { formatAddress, parseAddress, type Family } from '../../../src/net/addre
 import type { TableListing } from '../../../src/dataplane/nftables/executor.ts';
 import { ElementList } from '../../../src/dataplane/ruleset/element-list.ts';
 import type { Element } from '../../../src/dataplane/ruleset/element.ts';
-import { begunSet } from '../../../src/dataplane/ruleset/begun.ts';
+import { begunSet, enteredSet } from '../../../src/dataplane/ruleset/begun.ts';
 import { affinityMap, allSets, revisionSet, type Field, type SetName } from '../../../src/dataplane/ruleset/layout.ts';
 import { expectedChains, type Skeleton } from '../../../src/dataplane/ruleset/skeleton.ts';
 import { elementFromText } from './element-from-text.ts';
@@ -36,7 +36,7 @@ export function readListing(json: unknown, skeleton: Skeleton): TableListing {
         if (element === undefined) return broken;
         elements.push(element);
       }
-    } else if (set.name !== affinityMap && set.name !== begunSet) {
+    } else if (set.name !== affinityMap && set.name !== begunSet && set.name !== enteredSet) {
       return broken;
     }
   }

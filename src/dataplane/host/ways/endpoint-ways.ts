@@ -1,5 +1,5 @@
 import { defined } from '../../../lang/defined.ts';
-import type { Address, Family } from '../../../net/address.ts';
+import { formatAddress, type Address, type Family } from '../../../net/address.ts';
 import type { AnswerQuestion, AnswerWay, Neighbor, RouteAnswer, RouteChange } from '../../../net/endpoint-way.ts';
 import { formatPrefix, type Prefix } from '../../../net/prefix.ts';
 import type { Cancel, Clock } from '../../../system/clock.ts';
@@ -12,6 +12,7 @@ import { openNetlink, routeProtocol } from '../../../system/netlink/socket.ts';
 import { linkWatchRestart } from '../../limits.ts';
 import { routeProtocol as ourProtocol, routingTable, rulePreference } from '../../routes/unreachable-routes.ts';
 import { findAnswerWays } from './answer-ways.ts';
+import { findWrongNeighbors } from './fixed-neighbors.ts';
 import { RouteIndex } from './route-index.ts';
 import {
   droppingTypes,
@@ -70,12 +71,7 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
         const ask = (requests: readonly Request[]): Promise<Answer[]> => askEach(connection, requests);
         return findAnswerWays({ connection, ask }, questions, direct);
       }),
-    neighbors: () =>
-      withConnection(async (connection) => {
-        const entries = await connection.list(listNeighbors, readNeighbor);
-        const names = entries.some(({ state }) => state !== 'known') ? await linkNames(connection) : new Map<number, string>();
-        return entries.map((entry) => ({ ...entry, interface: names.get(entry.index) ?? String(entry.index) }));
-      }),
+    neighbors: () => withConnection(findNeighbors),
     interfaces: () => withConnection(linkNames),
     follow: (changed) =>
       followChanges({ ...where, groups: wayGroups }, clock, {
@@ -89,6 +85,29 @@ export function wayReader(clock: Clock, networkNamespace?: string): WayReader | 
       }),
   };
 }
+
+async function findNeighbors(connection: NetlinkConnection): Promise<Neighbor[]> {
+  const entries = await connection.list(listNeighbors, readNeighbor);
+  const fixed = entries.flatMap(({ fixed: linkAddress, index, address }) =>
+    linkAddress === undefined || isOfGroup(linkAddress) ? [] : [{ index, address, linkAddress }],
+  );
+  const needsLinks = fixed.length > 0 || entries.some(({ state }) => state !== 'known');
+  const links = needsLinks ? await connection.list(listLinks, readLink) : [];
+  const names = new Map(links.map(({ index, name }) => [index, name]));
+  const wrong = await findWrongNeighbors((requests) => askEach(connection, requests), links, fixed);
+  const wrongs = new Map([...wrong].map(([{ index, address }, found]) => [`${index} ${formatAddress(address)}`, found]));
+  return entries.map(({ index, address, state, age }) => ({
+    index,
+    address,
+    state,
+    age,
+    interface: names.get(index) ?? String(index),
+    ...defined({ wrong: wrongs.get(`${index} ${formatAddress(address)}`) }),
+  }));
+}
+
+/** The kernel sets the entries of multicast and broadcast addresses by itself. */
+const isOfGroup = (linkAddress: string): boolean => (Number.parseInt(linkAddress.slice(0, 2), 16) & 1) === 1;
 
 async function findRoutes(connection: NetlinkConnection, addresses: readonly Address[]): Promise<RouteAnswer[]> {
   const questions = addresses.map((address) => wayQuestion(address, true));
@@ -114,7 +133,10 @@ async function findRoutes(connection: NetlinkConnection, addresses: readonly Add
       if (prefix !== undefined) problems.set(at, `route unreachable ${formatPrefix(prefix)}, which Herald has set for an aggregate`);
     }
   }
-  return found.map((route, at) => defined({ problem: problems.get(at), hop: route?.hop }));
+  return found.map((route, at) => ({
+    ...defined({ problem: problems.get(at), hop: route?.hop }),
+    ...(route?.isSpread === true ? { isSpread: true as const } : {}),
+  }));
 }
 
 /** Names the interfaces without a carrier by which routes leave. */

@@ -3,15 +3,16 @@ import type { LinkHop, RouteChange } from '../../../net/endpoint-way.ts';
 import { maskedPrefix, type Prefix } from '../../../net/prefix.ts';
 import { readAttributes, readHostNumber } from '../../../system/netlink/attributes.ts';
 import type { Request } from '../../../system/netlink/connection.ts';
+import { linkAddressText } from '../../../system/netlink/link-messages.ts';
 import type { Message } from '../../../system/netlink/message.ts';
 
 /** The numbers of linux/rtnetlink.h, linux/neighbour.h and linux/fib_rules.h that questions about ways need. */
 const messages = { newLink: 16, newRoute: 24, deleteRoute: 25, getRoute: 26, getNeighbor: 30, getRule: 34 } as const;
-const routeAttributes = { destination: 1, source: 2, incoming: 3, outgoing: 4, gateway: 5, table: 15, via: 18 } as const;
+const routeAttributes = { destination: 1, source: 2, incoming: 3, outgoing: 4, gateway: 5, multipath: 9, table: 15, via: 18 } as const;
 const ruleAttributes = { incoming: 3, preference: 6, mark: 10, table: 15, outgoing: 17, l3mdev: 19, users: 20 } as const;
 const firstPortAttribute = 22;
 const lastPortAttribute = 24;
-const neighborAttributes = { destination: 1, cacheInfo: 3 } as const;
+const neighborAttributes = { destination: 1, linkAddress: 2, cacheInfo: 3 } as const;
 const familyNumbers = { 4: 2, 6: 10 } as const;
 /** Octets of struct rtmsg, struct fib_rule_hdr and struct ndmsg. */
 const headerBytes = 12;
@@ -76,6 +77,8 @@ export interface FoundRoute {
   readonly table: number;
   readonly isLocal: boolean;
   readonly hop?: LinkHop;
+  /** It has several hops. */
+  readonly isSpread?: true;
   /** Index of the interface without a carrier by which it leaves. */
   readonly downIndex?: number;
 }
@@ -86,7 +89,8 @@ export function readFoundRoute(payload: Uint8Array, address: Address): FoundRout
   const index = readHostNumber(attributes.get(routeAttributes.outgoing));
   const table = readHostNumber(attributes.get(routeAttributes.table)) ?? payload[4] ?? 0;
   const type = payload[7];
-  if (type !== routeTypes.unicast || index === undefined) return { prefix, table, isLocal: type === routeTypes.local };
+  if (type !== routeTypes.unicast || index === undefined)
+    return { prefix, table, isLocal: type === routeTypes.local, ...(attributes.has(routeAttributes.multipath) ? { isSpread: true } : {}) };
   const via = attributes.get(routeAttributes.gateway) ?? attributes.get(routeAttributes.via)?.subarray(2);
   const gateway = via?.length === 4 || via?.length === 16 ? addressFromBytes(via) : undefined;
   const hop = { index, address: gateway ?? address, isGateway: gateway !== undefined };
@@ -169,6 +173,8 @@ export const listNeighbors: Request = { type: messages.getNeighbor, write: (writ
 
 /** The states of neighbours (NUD_...) with an answer, and those without. */
 const answeredStates = 0x02 | 0x04 | 0x08 | 0x10 | 0x40 | 0x80;
+/** Those that the kernel does not check: NUD_NOARP and NUD_PERMANENT. */
+const fixedStates = 0x40 | 0x80;
 const failedState = 0x20;
 const incompleteState = 0x01;
 const ticksPerSecond = 100;
@@ -178,6 +184,8 @@ export interface ListedNeighbor {
   readonly address: Address;
   readonly state: 'known' | 'failed' | 'asking';
   readonly age: number;
+  /** The link-layer address of an entry that the kernel does not check. Absent: it does, or the address has not six octets. */
+  readonly fixed?: string;
 }
 
 export function readNeighbor(payload: Uint8Array): ListedNeighbor | undefined {
@@ -189,7 +197,9 @@ export function readNeighbor(payload: Uint8Array): ListedNeighbor | undefined {
   if (index === undefined || state === undefined || (bytes?.length !== 4 && bytes?.length !== 16)) return undefined;
   // struct nda_cacheinfo: confirmed, used and updated, each as the ticks since then.
   const ticks = readHostNumber(attributes.get(neighborAttributes.cacheInfo)?.subarray(8, 12)) ?? 0;
-  return { index, address: addressFromBytes(bytes), state, age: (ticks * 1000) / ticksPerSecond };
+  const linkAddress = attributes.get(neighborAttributes.linkAddress);
+  const fixed = (bits & fixedStates) !== 0 && linkAddress?.length === 6 ? { fixed: linkAddressText(linkAddress) } : {};
+  return { index, address: addressFromBytes(bytes), state, age: (ticks * 1000) / ticksPerSecond, ...fixed };
 }
 
 /** Reads an event of `wayGroups`. 'none': it changes no route. */

@@ -1,11 +1,12 @@
 import { addressFromBytes, type Family } from '../../../net/address.ts';
 import type { Protocol } from '../../../net/frontend.ts';
 import type { Clock } from '../../../system/clock.ts';
-import { listAttributes, readAttributes } from '../../../system/netlink/attributes.ts';
+import { listAttributes, readAttributes, readHostNumber } from '../../../system/netlink/attributes.ts';
 import { MalformedNetlink, NetlinkError } from '../../../system/netlink/error.ts';
 import { dataAttributes, elementListAttributes, expressionAttributes, messages } from './constants.ts';
+import type { NetlinkSocket } from '../../../system/netlink/socket.ts';
 import { NfTablesConnection } from './nf-tables-connection.ts';
-import { begunSeconds, begunSet } from '../../ruleset/begun.ts';
+import { begunSeconds, begunSet, enteredSet } from '../../ruleset/begun.ts';
 import { families, tableName } from '../../ruleset/layout.ts';
 import type { Begun, ListBegun } from '../../conntrack/dropped-connections.ts';
 import { pairKey } from '../../conntrack/flow-reader.ts';
@@ -26,14 +27,12 @@ export function begunConnections(clock: Clock): ListBegun {
     const connection = new NfTablesConnection(socket, clock);
     const found = new Map<string, Begun>();
     for (const family of families) {
-      for (const payload of await listSet(connection, family)) {
-        for (const { type, value } of listAttributes(readAttributes(payload).get(elementListAttributes.elements) ?? new Uint8Array())) {
-          const begun = type === 1 ? readBegun(value, family, clock.now()) : undefined;
-          if (begun === undefined) continue;
-          const key = pairKey(begun.pair);
-          const known = latest.get(key);
-          found.set(key, known !== undefined && Math.abs(known.at - begun.at) < samePeriod ? { ...begun, at: known.at } : begun);
-        }
+      for (const element of await listSet(connection, family, begunSet)) {
+        const begun = readBegun(element, family, clock.now());
+        if (begun === undefined) continue;
+        const key = pairKey(begun.pair);
+        const known = latest.get(key);
+        found.set(key, known !== undefined && Math.abs(known.at - begun.at) < samePeriod ? { ...begun, at: known.at } : begun);
       }
     }
     latest = new Map(found);
@@ -41,12 +40,41 @@ export function begunConnections(clock: Clock): ListBegun {
   };
 }
 
-async function listSet(connection: NfTablesConnection, family: Family): Promise<readonly Uint8Array[]> {
+/** New connections that came in by one interface. */
+export interface EnteredConnections {
+  readonly family: Family;
+  /** Index of the interface. */
+  readonly index: number;
+  /** Their number. It begins anew when none has come for an hour, or with the rules. */
+  readonly count: number;
+}
+
+/** Lists the connections of clients that came in by each interface (begun.ts). Rejects with NetlinkError or MalformedNetlink. */
+export async function listEntered(socket: NetlinkSocket, clock: Clock): Promise<EnteredConnections[]> {
+  const connection = new NfTablesConnection(socket, clock);
+  const found: EnteredConnections[] = [];
+  for (const family of families) {
+    for (const element of await listSet(connection, family, enteredSet)) {
+      const attributes = readAttributes(element);
+      const index = readHostNumber(readAttributes(attributes.get(elementAttributes.key) ?? new Uint8Array()).get(dataAttributes.value));
+      if (index !== undefined) found.push({ family, index, count: packetsOf(attributes) });
+    }
+  }
+  return found;
+}
+
+/** Returns the elements of a set. Without the table there are none. */
+async function listSet(connection: NfTablesConnection, family: Family, set: string): Promise<readonly Uint8Array[]> {
   try {
-    return await connection.list(messages.getElement, family, [
+    const payloads = await connection.list(messages.getElement, family, [
       [elementListAttributes.table, tableName],
-      [elementListAttributes.set, begunSet],
+      [elementListAttributes.set, set],
     ]);
+    return payloads.flatMap((payload) =>
+      listAttributes(readAttributes(payload).get(elementListAttributes.elements) ?? new Uint8Array()).flatMap(({ type, value }) =>
+        type === 1 ? [value] : [],
+      ),
+    );
   } catch (error) {
     if (error instanceof NetlinkError && error.code === 'ENOENT') return [];
     throw error;
@@ -73,7 +101,11 @@ function readBegun(element: Uint8Array, family: Family, now: number): Begun | un
     endpoint: addressFromBytes(key.subarray(octets + 8, 2 * octets + 8)),
     endpointPort: view.getUint16(2 * octets + 8),
   };
-  const expression = readAttributes(attributes.get(elementAttributes.expression) ?? new Uint8Array()).get(expressionAttributes.data);
+  return { pair, at: now - (begunSeconds * 1000 - readLong(left)), packets: packetsOf(attributes) };
+}
+
+function packetsOf(element: ReadonlyMap<number, Uint8Array>): number {
+  const expression = readAttributes(element.get(elementAttributes.expression) ?? new Uint8Array()).get(expressionAttributes.data);
   const packets = readAttributes(expression ?? new Uint8Array()).get(counterPackets);
-  return { pair, at: now - (begunSeconds * 1000 - readLong(left)), packets: packets?.length === 8 ? readLong(packets) : 0 };
+  return packets?.length === 8 ? readLong(packets) : 0;
 }

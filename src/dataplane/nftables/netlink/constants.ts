@@ -86,6 +86,7 @@ export const dataTypes = {
   inet_proto: { number: 12, length: 1 },
   inet_service: { number: 13, length: 2 },
   mark: { number: 19, length: 4 },
+  iface_index: { number: 20, length: 4 },
   classid: { number: 23, length: 4 },
 } as const;
 /**

@@ -141,7 +141,7 @@ function userDataOf(key: readonly DataType[], value: SetDeclaration['value']): A
 
 function isNumber(types: readonly DataType[]): boolean {
   const [only] = types;
-  return types.length === 1 && (only === 'mark' || only === 'classid');
+  return types.length === 1 && (only === 'mark' || only === 'classid' || only === 'iface_index');
 }
 
 function valueAttributes(value: SetDeclaration['value']): Attributes {

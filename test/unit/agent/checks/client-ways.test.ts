@@ -86,6 +86,18 @@ test.each([
   ],
   ['the same by which clients come', byTunnel('eth0'), [], undefined],
   ['a gateway behind another interface', leads('10.9.0.0/24', 'docker0', '10.0.9.1'), [], elsewhere],
+  [
+    'a gateway of the default route that nobody answers for',
+    leads('0.0.0.0/0', 'eth0', '10.0.0.1'),
+    [{ ...neighbor('failed'), address: address('10.0.0.1') }],
+    { kind: 'unroutable', route: 'nobody on eth0 answers for the gateway 10.0.0.1' },
+  ],
+  [
+    'a gateway of the default route whose entry is wrong',
+    leads('0.0.0.0/0', 'eth0', '10.0.0.1'),
+    [{ ...neighbor('known'), address: address('10.0.0.1'), wrong: { why: 'nobody has it', remedy: 'ip neigh del' } }],
+    { kind: 'unroutable', route: 'nobody has it', remedy: 'ip neigh del' },
+  ],
 ] as const)('%s decides whether answers reach a client', async (_, way, neighbors, expected) => {
   expect(await bed(way, neighbors).found()).toEqual(expected);
 });

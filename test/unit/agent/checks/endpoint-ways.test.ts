@@ -78,9 +78,21 @@ class Bed {
   }
 
   get found(): string[] {
-    return [...this.ways.ways].map(([key, way]) => `${key}: ${way.kind === 'unroutable' ? way.route : `not on ${way.interface}`}`);
+    return [...this.ways.ways].map(
+      ([key, way]) =>
+        `${key}: ${way.kind === 'unroutable' ? way.route : way.kind === 'notOnLink' ? `not on ${way.interface}` : `on ${way.other}`}`,
+    );
   }
 }
+
+const set = (at: string, index = 2): Neighbor => ({
+  index,
+  interface: 'eth0',
+  address: address(at),
+  state: 'known',
+  age: 0,
+  wrong: { why: `the entry of ${at} is set`, remedy: 'ip neigh del' },
+});
 
 const failed = (at: string, age: number): Neighbor => ({ index: 2, interface: 'eth0', address: address(at), state: 'failed', age });
 
@@ -351,4 +363,33 @@ test('a host that cannot be asked finds nothing', () => {
   ways.endpointsChanged();
   ways.stop();
   expect([ways.ways.size, clock.pending]).toEqual([0, 0]);
+});
+
+describe('entries of neighbours that lead to no machine', () => {
+  test.each([
+    ['an endpoint on the link', false],
+    ['a gateway', true],
+  ])('of %s are named at the next round, and a repair shows within seconds', async (_, isGateway) => {
+    const bed = new Bed('10.0.1.1', 'fd00:1::1');
+    for (const each of ['10.0.1.1', 'fd00:1::1'])
+      bed.hops.set(each, { index: 2, address: address(isGateway ? each.replace(/1$/, '9') : each), isGateway });
+    await bed.start();
+    bed.neighbors = (isGateway ? ['10.0.1.9', 'fd00:1::9'] : ['10.0.1.1', 'fd00:1::1']).map((each) => set(each));
+    await bed.pass(limits.wayRoundMilliseconds + limits.wayTurnMilliseconds);
+    expect([...bed.ways.ways.values()]).toEqual(
+      bed.neighbors.map(({ wrong }) => ({ kind: 'unroutable', route: wrong?.why, remedy: 'ip neigh del' })),
+    );
+    bed.neighbors = [];
+    await bed.pass(limits.wayRetryMilliseconds + limits.wayTurnMilliseconds);
+    expect(bed.found).toEqual([]);
+  });
+
+  test('of other addresses, or on other links, are left alone', async () => {
+    const bed = new Bed('10.0.1.1');
+    bed.hops.set('10.0.1.1', { index: 2, address: address('10.0.1.1'), isGateway: false });
+    bed.neighbors = [set('10.0.1.1', 3), set('10.0.1.2')];
+    await bed.start();
+    await bed.pass(limits.wayRoundMilliseconds + limits.wayTurnMilliseconds);
+    expect(bed.found).toEqual([]);
+  });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { prefix } from '../../../../src/net/prefix.ts';
 import { hostFacts } from '../../../../src/agent/host/host-facts.ts';
 import { limits } from '../../../../src/agent/limits.ts';
 import { allowanceChain, type FilterRule, type HostFilter } from '../../../../src/net/host-filter.ts';
@@ -303,6 +304,51 @@ describe('filters of other programs', () => {
     await bed.advance(limits.hostCheckMilliseconds);
     await bed.advance(limits.reportPauseMilliseconds);
     expect(reported(bed)).toEqual([]);
+  });
+
+  describe('a rule that cannot be judged', () => {
+    const odd = (text: string): HostFilter => ({
+      ...dropping,
+      policy: 'accept',
+      chain: 'odd',
+      chains: new Map([
+        [
+          'odd',
+          [
+            {
+              packets: 'some',
+              number: 1,
+              text,
+              action: { kind: 'drop' },
+              conditions: [
+                { field: 'destination', prefixes: [prefix('10.0.0.0/8')], negated: false },
+                { field: 'other', looksAt: 'the mark' },
+              ],
+            },
+          ],
+        ],
+      ]),
+    });
+    const sinceOf = (bed: Testbed): unknown[] =>
+      (bed.states.at(-1)?.host ?? []).map(({ code, details }) => (code === 'FilterNotDecided' ? (details.since ?? 'always') : code));
+    const check = async (bed: Testbed): Promise<void> => {
+      await bed.advance(limits.hostCheckMilliseconds);
+      await bed.advance(limits.reportPauseMilliseconds);
+    };
+
+    test('that was there before the agent has no beginning, and one that comes or changes has its time', async () => {
+      const bed = await started(({ host }) => (host.filters = [odd('meta mark 1 drop')]));
+      expect(sinceOf(bed)).toEqual(['always']);
+      bed.host.filters = [odd('meta mark 2 drop')];
+      await check(bed);
+      const [since] = sinceOf(bed);
+      expect(since).toMatch(/^\d{4}-\d\d-\d\dT[\d:]+Z$/);
+      await check(bed);
+      expect(sinceOf(bed)).toEqual([since]);
+      bed.host.filters = [];
+      await check(bed);
+      expect(sinceOf(bed)).toEqual([]);
+    });
   });
 
   test('a repaired filter is no problem any more after seconds', async () => {

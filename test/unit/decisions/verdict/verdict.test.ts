@@ -3,7 +3,7 @@ import { reachabilityText } from '../../../../src/explain/service/reachability-t
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { Verdict } from '../../../../src/decisions/verdict/verdict.ts';
 import type { ChecksReport, FailingEndpoints, NodeState, SessionStatus } from '../../../../src/model/objects/node-state.ts';
-import { reason } from '../../../../src/model/reasons.ts';
+import { reason, type Reason } from '../../../../src/model/reasons.ts';
 import { cluster, matching, metadata, type ClusterLiteral, type ServiceLiteral } from '../fixtures.ts';
 
 const now = Date.UTC(2026, 0, 1);
@@ -364,6 +364,79 @@ describe('the verdict', () => {
     expect(verdict(fabric)).toEqual({
       outcome: 'served',
       line: 'Served: 192.0.2.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes.',
+    });
+  });
+
+  test('of a served Service has the hint that an uplink of the family and its router gets no connections', () => {
+    const details = {
+      interface: 'eth1',
+      family: 'IPv6',
+      prefix: '2001:db8::1/128',
+      since: '2026-01-01T00:00:00Z',
+      besides: 'eth0',
+      connections: 100,
+    };
+    const hinted = (peer: string) => [
+      state('n1', {}, { host: [reason('UplinkWithoutConnections', { ...details, peers: peer, before: 40 })] }),
+      state('n2'),
+      state('n3'),
+    ];
+    const { outcome, line, code } = verdict(fabric, hinted('tor2-v6'));
+    expect({ outcome, code }).toEqual({ outcome: 'served', code: undefined });
+    expect(line).toMatch(
+      /^Served: 192\.0\.2\.1 and 2001:db8::1 via n1, n2 and n3; connections were answered in the last 10 minutes\. Perhaps not those of all clients: since 2026-01-01T00:00:00Z no connection over IPv6 has come in by eth1 \(BGPPeer tor2-v6\), while more than 100 first packets came in by eth0; before, 40 % came in by eth1 \(on n1\)\. Find out /,
+    );
+    expect(verdict(fabric, hinted('other')).line).not.toContain('Perhaps');
+  });
+
+  describe('of what a node cannot judge, or has set wrong, on one uplink', () => {
+    const setting = {
+      setting: 'net.ipv4.conf.eth1.forwarding',
+      value: '0',
+      wanted: '1',
+      why: 'packets that come in by eth1 are dropped',
+      error: '',
+    };
+    const undecided = {
+      chain: 'c of table inet odd',
+      rule: 'rule 1',
+      looksAt: 'the mark',
+      service: key,
+      target: '10.244.1.1:8080',
+      remedy: 'remove it',
+    };
+    const hints = {
+      KernelSettingWrong: reason('KernelSettingWrong', setting),
+      FilterNotDecided: reason('FilterNotDecided', { ...undecided, since: '2026-01-01T00:00:00Z' }),
+      FiltersUnread: reason('FiltersUnread', { error: 'no nft' }),
+      TrafficFilterUnread: reason('TrafficFilterUnread', { interface: 'eth0', filters: 'an XDP program (id 12)' }),
+    };
+    const lineWith = (because: Reason, answered: readonly string[]): string =>
+      verdict(
+        fabric,
+        nodes.map((node) => state(node, {}, { host: [because], checks: { mode: 'passive', answered, failing: [] } })),
+      ).line;
+
+    test.each(Object.entries(hints))('%s is a hint while no answer was seen', (_, because) => {
+      const line = lineWith(because, []);
+      expect(line).toMatch(/^Announced, not checked: .*; no answer to a connection was seen lately\. Perhaps clients get no answer: /);
+      expect(line).toMatch(/Check it: herald check service shop\/web\.$/);
+    });
+
+    test.each(Object.entries(hints))('%s is a hint beside answers only where it is of one uplink', (code, because) => {
+      expect(lineWith(because, answeredFrontends).includes(' Perhaps not those of all clients: ')).toBe(code === 'KernelSettingWrong');
+    });
+
+    test('a setting of all interfaces, or a filter of the other family, is none', () => {
+      const ofIPv6 = reason('FilterNotDecided', { ...undecided, chain: 'c of table ip6 odd' });
+      const ofAll = reason('KernelSettingWrong', { ...setting, setting: 'net.netfilter.nf_conntrack_tcp_loose' });
+      const only4 = { ...withService({ clusterIPs: ['10.96.0.1'], assigned: ['192.0.2.1'] }) };
+      const line = (because: Reason): string =>
+        verdict(
+          only4,
+          nodes.map((node) => state(node, {}, { host: [because], checks: { mode: 'passive', answered: [], failing: [] } })),
+        ).line;
+      expect([line(ofIPv6), line(ofAll)].filter((one) => one.includes('Perhaps'))).toEqual([]);
     });
   });
 

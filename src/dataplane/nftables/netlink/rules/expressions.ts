@@ -25,7 +25,7 @@ export function hostNumber(value: number): Uint8Array {
   return Uint8Array.of(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, value >>> 24);
 }
 
-export const metaKeys = { priority: 2, mark: 3, iifname: 6, iiftype: 8, l4proto: 16 } as const;
+export const metaKeys = { priority: 2, mark: 3, iif: 4, iifname: 6, iiftype: 8, l4proto: 16 } as const;
 /** Keys for the original direction of a connection, whose addresses have one family. */
 export const originalKeys = { daddr: { ip: 20, ip6: 22 }, 'proto-dst': 12 } as const;
 export const conntrackKeys = { state: 0, status: 2 } as const;
@@ -72,9 +72,9 @@ export const expressions = {
   },
   /** Counts the packets that come to it, from 0. */
   counter: (): Expression => expression('counter'),
-  /** Adds to a set, or leaves there, the key at the first register, and counts the packet in its element. */
-  count: (set: string): Expression =>
-    expression('dynset', [1, set], [3, 0], [4, register(0)], [7, [[expressionAttributes.name, 'counter']]]),
+  /** Adds the key at the first register to a set, and counts the packet in its element. `update`: an element that is there stays for longer. */
+  count: (operation: 'add' | 'update', set: string): Expression =>
+    expression('dynset', [1, set], [3, operation === 'add' ? 0 : 1], [4, register(0)], [7, [[expressionAttributes.name, 'counter']]]),
   verdict: (verdict: string): Expression => expression('immediate', [1, verdictRegister], [2, verdictData(verdict)]),
   /** The address is at the first register. */
   destinationNat: (family: number, port: number | undefined): Expression => {

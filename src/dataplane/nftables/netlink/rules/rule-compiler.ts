@@ -227,14 +227,19 @@ class RuleCompiler implements CompiledRule {
     this.#skip('{');
     this.#key(0);
     this.#skip('counter', '}');
-    this.#emit(expressions.count(set));
+    this.#emit(expressions.count('add', set));
   }
 
-  /** update @NAME { KEY timeout 10s : meta priority } */
+  /** update @NAME { KEY timeout 10s : meta priority }; update @NAME { KEY counter } */
   #dynamic(operation: 'update' | 'delete'): void {
     const map = this.#setName();
     this.#skip('{');
     const value = nextWhole(this.#key(0).length);
+    if (operation === 'update' && this.#accept('counter')) {
+      this.#skip('}');
+      this.#emit(expressions.count(operation, map));
+      return;
+    }
     const timeout = this.#accept('timeout') ? this.#seconds() * 1_000 : undefined;
     this.#skip(':');
     this.#term(value);
@@ -327,6 +332,9 @@ class RuleCompiler implements CompiledRule {
         this.#emit(expressions.payload(payloadBases.network, offset, length, octet));
         return { length, kind: 'address' };
       }
+      case 'iif':
+        this.#emit(expressions.metaLoad(metaKeys.iif, octet));
+        return { length: 4, kind: 'number' };
       case 'iifname':
         this.#emit(expressions.metaLoad(metaKeys.iifname, octet));
         return { length: 16, kind: 'interface' };

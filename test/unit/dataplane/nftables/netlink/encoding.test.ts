@@ -254,6 +254,7 @@ describe('skeleton messages', () => {
     );
     expect(names('meta priority and 0xfc000000 vmap @timeouts')).toBe('meta bitwise lookup');
     expect(names('iifname "cali*" return')).toBe('meta cmp immediate');
+    expect(names('update @entered { iif counter }')).toBe('meta dynset');
     expect(names('fib saddr type local goto x')).toBe('fib cmp immediate');
     expect(names('update @affinity { jhash ip6 saddr mod 7 seed 0x1 timeout 5s : meta priority } return', 6)).toBe(
       'payload hash meta dynset immediate',
