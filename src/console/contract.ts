@@ -1,3 +1,4 @@
+// Longer than usual: every shape that the page and its server exchange, and nothing else.
 import type { Verdict } from '../decisions/verdict/verdict.ts';
 import type { MergedHistory } from '../explain/history/merged-history.ts';
 import type { L2Segment } from '../explain/l2/l2-segments.ts';

@@ -20,6 +20,7 @@ export function useCheck(service: string): Check & { readonly start: () => void 
   }, [service]);
   const start = (): void => {
     setState((before) => ({ ...before, isRunning: true }));
+    // oxlint-disable-next-line promise/always-return -- it sets the state, and nothing follows
     void check(service).then((answer) => {
       if (shown.current === service) setState({ ...answer, isRunning: false });
     });

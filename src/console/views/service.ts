@@ -4,11 +4,11 @@ import { reachabilityText } from '../../explain/service/reachability-text.ts';
 import type { ServiceExplanation } from '../../explain/service/service.ts';
 import type { Health, PathAddress, ServicePath, ServiceView } from '../contract.ts';
 import type { ExplainedService } from '../picture.ts';
-import { endpointsOfPath } from './path-endpoints.ts';
-import { nodesOfPath } from './path-nodes.ts';
-import { routersOfPath } from './path-routers.ts';
+import { endpointsOfPath } from './path/path-endpoints.ts';
+import { nodesOfPath } from './path/path-nodes.ts';
+import { routersOfPath } from './path/path-routers.ts';
 import { outcomeOf } from './service-outcome.ts';
-import { whyOf } from './why.ts';
+import { whyOf } from './path/why.ts';
 
 /** Draws the way from clients to the pods of one Service. */
 export function serviceView({ explanation, endpoints, lines, wideLines, from, kind, at, stale, mayCheck }: ExplainedService): ServiceView {

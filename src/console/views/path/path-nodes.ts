@@ -1,8 +1,8 @@
-import type { NodeExplanation } from '../../explain/service/service-node.ts';
-import type { ServiceExplanation } from '../../explain/service/service.ts';
-import { detailsOfOneNode, type Reason } from '../../model/reasons.ts';
-import type { Health, PathArrow, PathNode } from '../contract.ts';
-import { limits } from '../limits.ts';
+import type { NodeExplanation } from '../../../explain/service/service-node.ts';
+import type { ServiceExplanation } from '../../../explain/service/service.ts';
+import { detailsOfOneNode, type Reason } from '../../../model/reasons.ts';
+import type { Health, PathArrow, PathNode } from '../../contract.ts';
+import { limits } from '../../limits.ts';
 import { healthOf, whysOf } from './why.ts';
 
 /** Nodes that do the same for the Service. */

@@ -1,8 +1,8 @@
-import { linkBandwidthText } from '../../decisions/announcement/next-hops/link-bandwidth.ts';
-import type { ServiceExplanation } from '../../explain/service/service.ts';
-import type { PeerExplanation, NodeExplanation } from '../../explain/service/service-node.ts';
-import type { Reason } from '../../model/reasons.ts';
-import type { Health, PathArrow, PathRouter } from '../contract.ts';
+import { linkBandwidthText } from '../../../decisions/announcement/next-hops/link-bandwidth.ts';
+import type { ServiceExplanation } from '../../../explain/service/service.ts';
+import type { PeerExplanation, NodeExplanation } from '../../../explain/service/service-node.ts';
+import type { Reason } from '../../../model/reasons.ts';
+import type { Health, PathArrow, PathRouter } from '../../contract.ts';
 import type { NodeGroup } from './path-nodes.ts';
 import { routersOfPeers, type RouterPeers } from './path-sessions.ts';
 import { healthOf, whysOf } from './why.ts';

@@ -1,5 +1,5 @@
-import { reasonText, remedyText, type Reason } from '../../model/reasons.ts';
-import type { Health, Why } from '../contract.ts';
+import { reasonText, remedyText, type Reason } from '../../../model/reasons.ts';
+import type { Health, Why } from '../../contract.ts';
 
 export function whyOf(because: Reason): Why {
   return { code: because.code, text: reasonText(because), fix: remedyText(because) };

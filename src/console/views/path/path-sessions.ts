@@ -1,6 +1,6 @@
-import type { SessionExplanation } from '../../explain/sessions/session.ts';
-import type { NodeExplanation } from '../../explain/service/service-node.ts';
-import { familyOfText } from '../../net/address.ts';
+import type { SessionExplanation } from '../../../explain/sessions/session.ts';
+import type { NodeExplanation } from '../../../explain/service/service-node.ts';
+import { familyOfText } from '../../../net/address.ts';
 
 /** A router, with a BGPPeer for each of its sessions: one, or one for each family. */
 export interface RouterPeers {

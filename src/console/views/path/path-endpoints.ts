@@ -1,8 +1,8 @@
-import type { EndpointLook, LookedAtEndpoint } from '../../explain/service/endpoint-looks.ts';
-import { ageText } from '../../explain/text/age.ts';
-import { countText } from '../../explain/text/count-text.ts';
-import type { Health, PathEndpoint, PathEndpointNode } from '../contract.ts';
-import { limits } from '../limits.ts';
+import type { EndpointLook, LookedAtEndpoint } from '../../../explain/service/endpoint-looks.ts';
+import { ageText } from '../../../explain/text/age.ts';
+import { countText } from '../../../explain/text/count-text.ts';
+import type { Health, PathEndpoint, PathEndpointNode } from '../../contract.ts';
+import { limits } from '../../limits.ts';
 
 /** Returns the endpoints by node, with the last look at each. With many, a node has a summary in their place, nodes with a failure first. */
 export function endpointsOfPath(endpoints: readonly LookedAtEndpoint[]): {
