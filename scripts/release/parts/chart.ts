@@ -36,5 +36,8 @@ export function chartLayout(
   const config = blobs.addJson(mediaTypes.chartConfig, metadata);
   const layers = [blobs.add(mediaTypes.chart, chart)];
   const manifest = blobs.addJson(mediaTypes.manifest, { schemaVersion: 2, mediaType: mediaTypes.manifest, config, layers, annotations });
-  return { content: blobs.layout(manifest, { repository: chartRepository(addresses.image), tag: version }, created), digest: manifest.digest };
+  return {
+    content: blobs.layout(manifest, { repository: chartRepository(addresses.image), tag: version }, created),
+    digest: manifest.digest,
+  };
 }
