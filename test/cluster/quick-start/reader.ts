@@ -63,7 +63,9 @@ export class Reader implements Bed {
     this.#cluster = cluster;
     copyFileSync(cluster.kubeconfig, this.variables.KUBECONFIG);
     const command = inNamespace(cluster.lab.machine('client').namespace, []).join(' ');
-    const logins = cluster.nodes.map(({ plan, entrance }) => `${valuesOf(plan.address).join('|')}) shift; exec ${entrance.join(' ')} "$@" ;;`);
+    const logins = cluster.nodes.map(
+      ({ plan, entrance }) => `${valuesOf(plan.address).join('|')}) shift; exec ${entrance.join(' ')} "$@" ;;`,
+    );
     writeProgram(this.programs, 'ssh', ['case $1 in', ...logins, 'esac', 'exit 255'].join('\n'));
     writeProgram(this.programs, 'sudo', 'exec "$@"');
     for (const entrance of this.entrance) writeFileSync(entrance, `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
