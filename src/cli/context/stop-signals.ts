@@ -43,5 +43,5 @@ const onlyPrint: ReadonlySet<string> = new Set('explain history import peer peer
  */
 export function endsAtOnce(words: readonly string[]): boolean {
   const [command = ''] = words;
-  return onlyPrint.has(command) && !words.some((word) => /^(--watch(=|$)|-[A-Za-z]*w)/.test(word) && !/^-o/.test(word));
+  return onlyPrint.has(command) && !words.some((word) => /^(--watch(=|$)|-[A-Za-z]*w)/.test(word) && !word.startsWith('-o'));
 }

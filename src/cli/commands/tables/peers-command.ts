@@ -21,7 +21,7 @@ export function peersCommand(context: CommandContext): Command {
     options: [nodeOption(), peerOption(), ...scopeOptions('BGPPeer')],
     async data(reading, options) {
       const { now } = reading;
-      requireKnownNames(reading.snapshot, options);
+      requireKnownNames(reading, options);
       const { snapshot, live } = await askedView(context, options, reading, { node: options.node });
       const { sessions } = sessionReport(snapshot, now, options, live);
       const selected = selectedNames(options, 'BGPPeer', snapshot.peers);

@@ -7,7 +7,7 @@ import type { CommandContext } from '../../context/command-context.ts';
 import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { keptNow } from '../../reading/reading.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownNameError } from '../../context/unknown-name.ts';
+import { requireRead, unknownNameError } from '../../context/unknown-name.ts';
 
 interface Options extends TableOptions, ScopeOptions {
   readonly pool?: string;
@@ -27,7 +27,8 @@ export function poolsCommand(context: CommandContext): Command {
     options: [new Option('--pool <name>', 'this IPAddressPool alone'), ...scopeOptions('IPAddressPool')],
     async data(reading, options) {
       const { pool } = options;
-      const { snapshot } = reading;
+      const { snapshot, unread } = reading;
+      if (pool !== undefined && !snapshot.pools.has(pool)) requireRead('IPAddressPool', pool, unread);
       if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownNameError('IPAddressPool', pool, snapshot.pools.keys());
       const allocator = allocatorOf(snapshot, await keptNow(reading));
       const { pools, waiting } = poolReport(snapshot, { allocator, ...defined({ pool }) });

@@ -11,7 +11,7 @@ import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
 import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownNameError } from '../../context/unknown-name.ts';
+import { requireRead, unknownNameError } from '../../context/unknown-name.ts';
 
 interface Options extends TableOptions, NameOptions, ScopeOptions {
   readonly service?: string;
@@ -38,9 +38,9 @@ export function routesCommand(context: CommandContext): Command {
       new Option('--received', 'the routes that peers announced and `import` of their BGPPeer accepts; only running agents know them'),
       ...scopeOptions('Service'),
     ],
-    async data({ snapshot, now }, options) {
+    async data({ snapshot, now, unread }, options) {
       const { node, peer, service } = options;
-      requireKnownNames(snapshot, { ...defined({ node, peer }) });
+      requireKnownNames({ snapshot, unread }, { ...defined({ node, peer }) });
       if (options.received === true) {
         if ([service, options.namespace, options.selector].some((one) => one !== undefined))
           throw new UsageError('received routes belong to no Service: leave out --received, or --service, --namespace and --selector');
@@ -51,6 +51,7 @@ export function routesCommand(context: CommandContext): Command {
         return receivedReport(live, unasked);
       }
       const key = service === undefined ? undefined : await callerService(context, service, options);
+      if (key !== undefined && !snapshot.services.has(key)) requireRead('Service', key, unread);
       if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
       const wanted = defined({ peer, service: key });
       const view = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });
