@@ -19,6 +19,7 @@ import { diagnosisPage } from './generate/diagnosis-page.ts';
 import { ec2Model } from './generate/ec2-model.ts';
 import { eventsPage } from './generate/events-page.ts';
 import { importPage } from './generate/import-page.ts';
+import { pagesWithCommands } from './generate/install-block.ts';
 import { manualPage } from './generate/manual-page.ts';
 import { metallbPage } from './generate/metallb-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
@@ -49,6 +50,7 @@ const generators: Readonly<Record<string, Generator>> = {
   'kubernetes-e2e': () => [['docs/reference/kubernetes-e2e.md', e2ePage()]],
   manual: async () => [['docs/herald.1', await manualPage()]],
   decisions: () => [['docs/adr/README.md', decisionsPage()]],
+  installation: pagesWithCommands,
   dashboard: () => [['manifests/monitoring/dashboard.json', dashboard()]],
   chart: () => below('manifests/chart', chartFiles()),
   'ec2-model': async () => [['providers/aws/sdk/ec2-client/model.json', await ec2Model()]],

@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { homepage } from '../homepage.ts';
+import { chartReadme } from './chart-readme.ts';
 
 const manifests = join(import.meta.dirname, '../../manifests');
 
 /**
- * Returns the chart's files that repeat manifests/, by path below manifests/chart: CRDs, roles, monitoring and
- * the schema of the values. The other templates, which
- * have values to fill in, are written by hand. A test compares both with manifests/base.
+ * Returns the chart's files that repeat manifests/, by path below manifests/chart: CRDs, roles, monitoring, the
+ * schema of the values and the README. The other templates, which have values to fill in, are written by hand. A test compares both with manifests/base.
  */
 export function chartFiles(): ReadonlyMap<string, string> {
   return new Map([
@@ -22,6 +22,7 @@ export function chartFiles(): ReadonlyMap<string, string> {
     ['templates/metallb-rbac.yaml', where('.Values.metallb.enabled', metallb())],
     ['templates/monitoring.yaml', where('.Values.monitoring.enabled', monitoring())],
     ['values.schema.json', valuesSchema()],
+    ['README.md', chartReadme()],
     ['files/dashboard.json', readFileSync(join(manifests, 'monitoring/dashboard.json'), 'utf8')],
   ]);
 }
@@ -32,17 +33,23 @@ function definitions(): string {
   const files = readdirSync(join(manifests, 'crds')).filter((file) => file !== 'kustomization.yaml');
   const documents = files.map((file) => {
     const text = literal(readFileSync(join(manifests, 'crds', file), 'utf8'));
-    const keep = '{{- if $.Values.crds.keep }}\n  annotations:\n    helm.sh/resource-policy: keep\n  {{- end }}';
-    return text.replace(/^metadata:\n/m, `metadata:\n  ${keep}\n  labels: {{- include "herald.labels" (dict "root" $) | nindent 4 }}\n`);
+    const keep = annotations('(ternary (dict "helm.sh/resource-policy" "keep") dict $.Values.crds.keep)');
+    return text.replace(/^metadata:\n/m, () => `metadata:\n  ${labels()}\n  ${keep}\n`);
   });
   return where('.Values.crds.enabled', origin('crds') + documents.join('---\n'));
 }
 
 function roles(file: string, component: string): string {
   return labelled(file, labels(component)).replaceAll(
-    /^(kind: ServiceAccount\nmetadata:\n  labels: .*\n)/gm,
-    `$1  {{- with .Values.${component}.serviceAccount.annotations }}\n  annotations: {{- toYaml . | nindent 4 }}\n  {{- end }}\n`,
+    /^(kind: ServiceAccount\nmetadata:\n  labels: .*\n)  .*\n/gm,
+    (_, begin) => `${begin}  ${annotations(`.Values.${component}.serviceAccount.annotations`)}\n`,
   );
+}
+
+/** `own`: the annotations of the object itself, as an expression of a template. */
+function annotations(own?: string): string {
+  const parts = own === undefined ? '"root" $' : `"root" $ "own" ${own}`;
+  return `{{- with include "herald.annotations" (dict ${parts}) }}{{ . | nindent 2 }}{{ end }}`;
 }
 
 /** Without a component: labels of an object that belongs to all of Herald. */
@@ -57,7 +64,7 @@ function labelled(file: string, labels: string): string {
     origin(file) +
     literal(readFileSync(join(manifests, file), 'utf8'))
       .replaceAll(/namespaces?: \[?herald-system\]?/g, (text) => text.replace('herald-system', '{{ $.Release.Namespace }}'))
-      .replaceAll(/^metadata:\n/gm, `metadata:\n  ${labels}\n`)
+      .replaceAll(/^metadata:\n/gm, () => `metadata:\n  ${labels}\n  ${annotations()}\n`)
   );
 }
 
@@ -74,11 +81,11 @@ function metallb(): string {
  */
 function monitoring(): string {
   const labels = (further: string): string =>
-    `  labels:\n    {{- include "herald.labels" (dict "root" $) | nindent 4 }}\n    {{- with .Values.monitoring.labels }}{{ toYaml . | nindent 4 }}{{ end }}\n${further}`;
+    `  labels:\n    {{- include "herald.labels" (dict "root" $) | nindent 4 }}\n    {{- with .Values.monitoring.labels }}{{ toYaml . | nindent 4 }}{{ end }}\n${further}  ${annotations()}\n`;
   const objects = ['monitoring/pod-monitors.yaml', 'monitoring/prometheus-rule.yaml'].map((file) =>
     literal(readFileSync(join(manifests, file), 'utf8'))
       .replaceAll('namespace: herald-system', 'namespace: {{ $.Release.Namespace }}')
-      .replaceAll(/^  labels: .*\n/gm, labels(''))
+      .replaceAll(/^  labels: .*\n/gm, () => labels(''))
       .replaceAll(`runbook_url: ${homepage}/docs/`, 'runbook_url: {{ $.Values.monitoring.runbooks }}docs/'),
   );
   const dashboard = `apiVersion: v1

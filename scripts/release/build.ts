@@ -63,7 +63,7 @@ function addImages(release: Release, artifacts: Artifacts, say: Say): string {
     return addImage(blobs, architecture, layersOf(release, architecture, program, cycloneDx(bill, release)), options);
   });
   const index = addIndex(blobs, manifests, options.labels);
-  artifacts.set(namesOf(version).image, blobs.layout(index, version, created));
+  artifacts.set(namesOf(version).image, blobs.layout(index, { repository: release.addresses.image, tag: version }, created));
   return index.digest;
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { publishedImage } from './published.ts';
 import type { Addresses } from './release.ts';
 
 export interface Options {
@@ -18,7 +19,7 @@ export const help = `Builds every file of a release into one folder. Publishes n
   VERSION          like 0.2.0 or 0.2.0-rc.1, greater than the last tag
   --dry-run        addresses may be missing; placeholders take their place, and no commands to publish are printed
   --folder FOLDER  where the files go. Default: dist-release. An earlier release there is replaced
-  --image REPO     repository of the image, without a tag
+  --image REPO     repository of the image, without a tag. Default: publishedImage of scripts/release/published.ts
   --download URL   folder from which krew downloads kubectl-herald.tar.gz
   --source URL     repository of the sources. Default: homepage of package.json
   --builder URL    identifies the builder in the provenance. Default: "by hand"
@@ -43,9 +44,10 @@ export function parseOptions(args: readonly string[], homepage: string): Options
   const [version, ...others] = positionals;
   if (version === undefined || others.length > 0) throw new UsageError(`one VERSION is needed, and there are ${positionals.length}`);
   const dryRun = values['dry-run'] === true;
-  for (const name of ['image', 'download'] as const)
-    if (!dryRun && values[name] === undefined) throw new UsageError(`--${name} is needed without --dry-run`);
-  const image = values.image ?? 'registry.example/herald';
+  const given = values.image ?? publishedImage;
+  if (!dryRun && given === '') throw new UsageError('--image is needed without --dry-run');
+  if (!dryRun && values.download === undefined) throw new UsageError('--download is needed without --dry-run');
+  const image = given === '' ? 'registry.example/herald' : given;
   if (!/^[a-z0-9][a-z0-9.-]*(:\d+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)+$/.test(image))
     throw new UsageError(`--image ${image}: must be the repository of an image without a tag, in small letters`);
   const url = (name: 'download' | 'source' | 'builder', standard: string): string => {

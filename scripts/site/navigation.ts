@@ -14,7 +14,7 @@ export interface Item {
 /** The groups of the navigation. A page is in the first group whose pattern matches its path. */
 const groups: readonly (readonly [text: string, pattern: RegExp])[] = [
   ['Start', /^(README|docs\/(README|quick-start|tutorial[a-z-]*))\.md$/],
-  ['How-to', /^docs\/how-to\//],
+  ['How-to', /^(docs\/how-to|manifests)\//],
   ['Reference', /^docs\/(reference\/|features\.md)/],
   ['Explanation', /^docs\/(explanation\/|ARCHITECTURE\.md)/],
   ['Decisions', /^docs\/adr\//],

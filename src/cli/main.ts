@@ -15,7 +15,7 @@ import { makeProgram, runProgram } from './context/program.ts';
 import { completionRequest } from './commands/completion/scripts.ts';
 import { commandsAs } from './context/called-as.ts';
 import { calledAs, example, processLog } from './processes.ts';
-import { stopSignals } from './context/stop-signals.ts';
+import { endsAtOnce, stopSignals } from './context/stop-signals.ts';
 import { version } from '../model/objects/version.ts';
 
 /** The providers that ship with Herald, beside the pools. */
@@ -23,9 +23,6 @@ const shipped: readonly ShippedProvider[] = [awsDefinition];
 
 /** Set by commands that only print: a provider module may hold a connection or a timer open, which would keep Node.js running. */
 let endAtOnce = false;
-
-/** Commands that only read, compute and print. No handler could run while they compute, so a signal ends them as it ends any program. */
-const computesOnly: ReadonlySet<string> = new Set(['import', 'plan', 'explain']);
 
 /** The composition root: the only place that knows the process, the real clock and the providers. */
 async function main(argv: readonly string[]): Promise<number> {
@@ -48,7 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
     readInput: async () => text(process.stdin),
     setExitStatus: (code) => void (status = code),
     ...stopSignals(
-      (signal, heard) => (computesOnly.has(argv[2] ?? '') ? undefined : void process.on(signal, heard)),
+      (signal, heard) => (endsAtOnce(argv.slice(2)) ? undefined : void process.on(signal, heard)),
       () => process.exit(130),
     ),
     hostname: hostname(),

@@ -195,3 +195,21 @@ describe('the notes', () => {
     expect(await warnings(...values)).toEqual([expect.stringContaining(sentence)]);
   });
 });
+
+test('every object has the commonAnnotations, beside its own ones, and no pod has them', async () => {
+  const everything = ['monitoring.enabled=true', 'networkPolicy.enabled=true', 'metallb.enabled=true', 'aws.clusterName="x"'];
+  const values = [...everything, 'controller.serviceAccount.annotations={"role":"own"}'];
+  const common = { team: 'network', role: 'common', 'helm.sh/resource-policy': 'delete' };
+  const annotated = await rendered(chart, ...values, `commonAnnotations=${JSON.stringify(common)}`);
+  const before = await rendered(chart, ...values);
+  expect(before.length).toBeGreaterThan(25);
+  expect(annotated.map(({ metadata }) => metadata.annotations)).toEqual(
+    before.map(({ metadata }) => ({ ...common, ...metadata.annotations })),
+  );
+  expect(annotated.map(({ spec }) => spec?.template?.metadata)).toEqual(before.map(({ spec }) => spec?.template?.metadata));
+});
+
+test.each(['nameOverride', 'fullnameOverride', 'controller.nameOverride'])('%s is refused by name', async (value) => {
+  const { code, stderr } = await helm('template', 'herald', chart, '--set', `${value}=other`);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/additional properties '(?:fullname|name)Override' not allowed/)]);
+});

@@ -9,6 +9,7 @@ import { reason, type Reason } from '../../src/model/reasons.ts';
 import { ClusterBed, herald, oneMachine } from './cluster-bed.ts';
 import { follow, root } from './follow.ts';
 import { pagesOf } from './pages.ts';
+import { downloadChart } from './release-files.ts';
 
 let bed: ClusterBed;
 
@@ -28,7 +29,7 @@ const namespace = (name: string): object => ({ apiVersion: 'v1', kind: 'Namespac
 
 const workload = (kind: 'DaemonSet' | 'Deployment', namespaceName: string, name: string): object => {
   const labels = { app: name };
-  const template = { metadata: { labels }, spec: { containers: [{ name, image: name }] } };
+  const template = { metadata: { labels }, spec: { containers: [{ name, image: name, args: ['--v=1'] }] } };
   return {
     apiVersion: 'apps/v1',
     kind,
@@ -47,21 +48,39 @@ function objectsOf(file: string): readonly Manifest[] {
   return parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => document.toJS() as Manifest);
 }
 
-/** Returns the definition of a kind of the Prometheus operator. It accepts any fields. */
-function definitionOf(kind: string, plural: string): object {
+interface ForeignKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly scope?: 'Cluster' | 'Namespaced';
+}
+
+/** Returns the definition of a kind of another project. It accepts any fields. */
+function definitionOf({ group, version, kind, plural, scope = 'Cluster' }: ForeignKind): object {
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.monitoring.coreos.com` },
+    metadata: { name: `${plural}.${group}` },
     spec: {
-      group: 'monitoring.coreos.com',
-      scope: 'Namespaced',
+      group,
+      scope,
       names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [{ name: 'v1', served: true, storage: true, schema }],
+      versions: [{ name: version, served: true, storage: true, schema }],
     },
   };
 }
+
+/** Creates kinds of another project that are not in a namespace, and an object of each. */
+async function createForeign(group: string, version: string, names: Readonly<Record<string, string>>): Promise<void> {
+  const kinds = Object.keys(names).map((kind) => ({ group, version, kind, plural: kind.toLowerCase().replace(/y$/, 'ie').concat('s') }));
+  await create(...kinds.map((kind) => definitionOf(kind)));
+  await bed.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
+  await create(...kinds.map(({ kind }) => ({ apiVersion: `${group}/${version}`, kind, metadata: { name: names[kind] }, spec: {} })));
+}
+
+const node1 = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } };
 
 /** Writes the report of node1's agent with these problems of its host. */
 async function reportOfNode1(host: readonly Reason[]): Promise<void> {
@@ -91,17 +110,45 @@ const prepared: Readonly<Record<string, () => Promise<void>>> = {
   'docs/how-to/aws.md': installHerald,
   'docs/how-to/monitoring.md': async () => {
     await installHerald();
-    await create(definitionOf('PodMonitor', 'podmonitors'), definitionOf('PrometheusRule', 'prometheusrules'));
+    await create(
+      ...[
+        ['PodMonitor', 'podmonitors'],
+        ['PrometheusRule', 'prometheusrules'],
+      ].map(([kind = '', plural = '']) =>
+        definitionOf({ group: 'monitoring.coreos.com', version: 'v1', kind, plural, scope: 'Namespaced' }),
+      ),
+    );
     await bed.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
   },
   'docs/how-to/migrate-from-kube-proxy.md': async () => {
     await installHerald();
-    await create(workload('DaemonSet', 'kube-system', 'kube-proxy'), { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } });
+    await create(workload('DaemonSet', 'kube-system', 'kube-proxy'), node1);
     await reportOfNode1([
       reason('KubeProxyBeside', { program: 'kube-proxy' }),
       reason('HealthzNotServed', { address: '0.0.0.0:10256', why: 'kube-proxy has it' }),
     ]);
   },
+  'docs/how-to/migrate-from-calico.md': async () => {
+    await createForeign('projectcalico.org', 'v3', {
+      KubeControllersConfiguration: 'default',
+      BGPConfiguration: 'default',
+      BGPPeer: 'tor1',
+    });
+    await create(node1);
+  },
+  'docs/how-to/migrate-from-cilium.md': async () => {
+    await createForeign('cilium.io', 'v2', {
+      CiliumBGPClusterConfig: 'tor1',
+      CiliumBGPPeerConfig: 'tor1',
+      CiliumBGPAdvertisement: 'services',
+      CiliumLoadBalancerIPPool: 'public',
+    });
+    await createForeign('cilium.io', 'v2alpha1', { CiliumL2AnnouncementPolicy: 'services' });
+    await create(node1);
+  },
+  'docs/how-to/migrate-from-kube-vip.md': () =>
+    create(node1, workload('DaemonSet', 'kube-system', 'kube-vip-ds'), workload('Deployment', 'kube-system', 'kube-vip-cloud-provider')),
+  'docs/how-to/migrate-from-others.md': () => create(node1, workload('DaemonSet', 'kube-system', 'kube-router')),
   'docs/how-to/migrate-from-metallb.md': async () => {
     await installHerald();
     await create(...metallbDefinitions(), ...['metallb-system', 'shop', 'partners'].map(namespace));
@@ -109,7 +156,7 @@ const prepared: Readonly<Record<string, () => Promise<void>>> = {
     await create(
       workload('Deployment', 'metallb-system', 'controller'),
       workload('DaemonSet', 'metallb-system', 'speaker'),
-      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } },
+      node1,
       // Leaves out the L2Advertisement, which the page tells the reader to remove first.
       ...objectsOf('examples/metallb/installation.yaml').filter(({ kind }) => kind !== 'L2Advertisement'),
       { apiVersion: 'herald.dev/v1alpha1', kind: 'HeraldConfig', metadata: { name: 'default' }, spec: { compat: 'metallb' } },
@@ -126,7 +173,17 @@ const prepared: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
+/** Installs what a section that begins anew expects. */
+const renewed: Readonly<Record<string, () => Promise<void>>> = {
+  'docs/how-to/migrate-from-metallb.md': () => create(namespace('metallb-system'), workload('Deployment', 'metallb-system', 'controller')),
+};
+
 test.each(pagesOf('apiServer'))('%s', async (page) => {
   await prepared[page]?.();
-  expect(await follow(page, bed)).toBeGreaterThan(0);
+  const { entrance, programs, variables, checkout } = bed;
+  const renew = async (): Promise<void> => {
+    await bed.renew();
+    await renewed[page]?.();
+  };
+  expect(await follow(page, { entrance, programs, variables, checkout, renew }, downloadChart)).toBeGreaterThan(0);
 });

@@ -1,10 +1,9 @@
-import { chmodSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { nodePlan } from '../lab/address-plan.ts';
 import type { Topology } from '../lab/topology.ts';
 import { until } from '../lab/until.ts';
 import { ClusterBed, herald } from './cluster-bed.ts';
+import { writeProgram } from './reader-programs.ts';
 
 export const nodes = ['node1', 'node2', 'node3'] as const;
 const indexOf = (node: string): number => Number(node.replace('node', ''));
@@ -114,20 +113,14 @@ export async function startHomeLab(): Promise<ClusterBed> {
       (await bed.kubectl(['get', 'nodestates', '-o', 'name'])).stdout.trim().split('\n');
     await until('every node reports', async (note) => note(await reports()).length === nodes.length, 60_000);
     // The reader may log in to the nodes.
-    writeProgram(bed, 'sudo', 'exec "$@"');
+    writeProgram(bed.programs, 'sudo', 'exec "$@"');
     // The network plugin of a node repairs its routes to pods, which end with the link.
     const repair = nodes.flatMap((node) => routesToPods(node).map((route) => `ip -n ${bed.lab.id}-${node} route replace ${route} 2>&-`));
     const login = `node=$1; shift; ip netns exec ${bed.lab.id}-$node sh -c "$*"; status=$?`;
-    writeProgram(bed, 'ssh', [login, ...repair, 'exit $status'].join('\n'));
+    writeProgram(bed.programs, 'ssh', [login, ...repair, 'exit $status'].join('\n'));
     return bed;
   } catch (error) {
     await bed.stop();
     throw error;
   }
-}
-
-function writeProgram({ programs }: ClusterBed, name: string, script: string): void {
-  const path = join(programs, name);
-  writeFileSync(path, `#!/bin/sh\n${script}\n`);
-  chmodSync(path, 0o755);
 }

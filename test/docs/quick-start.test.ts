@@ -1,4 +1,4 @@
-import { renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -12,6 +12,8 @@ import { follow, root } from './follow.ts';
 import { homeNetwork, nodeObject, nodes, podAddress } from './home-lab-bed.ts';
 import { Kubelets } from './kubelets.ts';
 import { pagesOf } from './pages.ts';
+import { writeNpm, writeProgram } from './reader-programs.ts';
+import { download } from './release-files.ts';
 
 /** The router of the page accepts a session from each node. */
 const bgpd = bgpdConfig({ asn: 64500, routerId: '192.168.1.1', neighbors: [], listen: { asn: 64512, prefixes: ['192.168.1.0/24'] } });
@@ -86,23 +88,27 @@ metadata: { name: first }
 spec: { ipAddressPools: [first] }
 `;
 
-/** Puts the files of a release into the reader's directory. */
-async function download(directory: string): Promise<void> {
-  await run([programPath('helm'), 'package', join(root, 'manifests/chart'), '--destination', directory]);
-  renameSync(join(directory, `herald-${version}.tgz`), join(directory, `herald-chart-${version}.tgz`));
-  for (const [name, folder] of [
-    ['crds', 'crds'],
-    ['beside-kube-proxy', 'overlays/beside-kube-proxy'],
-  ] as const) {
-    const { stdout } = await run([programPath('kubectl'), 'kustomize', join(root, 'manifests', folder)]);
-    writeFileSync(join(directory, `herald-${version}-${name}.yaml`), stdout);
-  }
+/** Prepares what the reader of a clone has: npm, and nodes without containerd, whose pods the stand-in for kubelets runs without an image. */
+async function clone(): Promise<void> {
+  const folder = join(bed.programs, 'release');
+  mkdirSync(folder);
+  await download(folder);
+  writeFileSync(join(folder, `herald-${version}-image.oci.tar`), 'image');
+  writeProgram(folder, 'kubectl-herald', `exec ${join(root, 'bin/kubectl-herald')} "$@"`);
+  await run(['tar', '-czf', 'kubectl-herald-linux-amd64.tar.gz', '--remove-files', 'kubectl-herald'], { cwd: folder });
+  writeNpm(bed.programs, folder);
+  const imports = 'sudo ctr --namespace k8s.io images import -';
+  writeProgram(
+    bed.programs,
+    'ssh',
+    `case $1 in 192.168.1.1[123]) ;; *) exit 255 ;; esac; shift; [ "$*" = '${imports}' ] && [ "$(cat)" = image ]`,
+  );
 }
 
 test.each(pagesOf('quickStart'))('%s', async (page) => {
   const { entrance, programs, variables, checkout } = bed;
   const prepare = async (directory: string): Promise<void> => {
-    await download(directory);
+    await (page === 'docs/quick-start.md' ? clone() : download(directory));
     await prepared[page]?.(directory);
   };
   expect(await follow(page, { entrance, programs, variables, checkout, renew }, prepare)).toBeGreaterThan(0);

@@ -61,8 +61,11 @@ export class Shell {
     }
   }
 
+  /** Writes a file below the working directory of the blocks before. */
   writeFile(name: string, text: string): void {
-    const path = join(this.#options.directory, name);
+    const exported = readFileSync(join(this.#state, 'variables'), 'utf8');
+    const working = /^export PWD='(.*)'$/m.exec(exported)?.[1] ?? this.#options.directory;
+    const path = join(working, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);
   }

@@ -1,7 +1,7 @@
 {{- define "herald.image" -}}
 {{- $image := .Values.image -}}
 {{- $repository := $image.repository -}}
-{{- with .Values.global.imageRegistry | default $image.registry -}}
+{{- with (.Values.global).imageRegistry | default $image.registry -}}
 {{- /* As for Docker, the first part is a registry if it has a dot or a port, or is localhost. */ -}}
 {{- $repository = printf "%s/%s" . (regexReplaceAll "^(localhost|[^/]*[.:][^/]*)/" $repository "") -}}
 {{- end -}}
@@ -13,7 +13,7 @@
 {{- end -}}
 
 {{- define "herald.pullSecrets" -}}
-{{- with concat (.Values.imagePullSecrets | default list) (.Values.global.imagePullSecrets | default list) | uniq -}}
+{{- with concat (.Values.imagePullSecrets | default list) ((.Values.global).imagePullSecrets | default list) | uniq -}}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end -}}
 {{- end -}}
@@ -33,6 +33,13 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 {{- end -}}
 
+{{/* The annotations of an object: commonAnnotations, and its own ones, which come first: (dict "root" $ "own" (dict)). */}}
+{{- define "herald.annotations" -}}
+{{- with merge (dict) (.own | default dict) (.root.Values.commonAnnotations | default dict) -}}
+annotations: {{- toYaml . | nindent 2 }}
+{{- end -}}
+{{- end -}}
+
 {{/*
   HeraldConfig/default. It has the marks of the release whoever makes it, so that the release takes it for its own.
 */}}
@@ -42,9 +49,8 @@ kind: HeraldConfig
 metadata:
   name: default
   labels: {{- include "herald.labels" (dict "root" $) | nindent 4 }}
-  annotations:
-    meta.helm.sh/release-name: {{ .Release.Name }}
-    meta.helm.sh/release-namespace: {{ .Release.Namespace }}
+  {{- $own := dict "meta.helm.sh/release-name" .Release.Name "meta.helm.sh/release-namespace" .Release.Namespace }}
+  {{- include "herald.annotations" (dict "root" $ "own" $own) | nindent 2 }}
 spec: {{- include "herald.configSpec" . | nindent 2 }}
 {{- end -}}
 

@@ -102,7 +102,7 @@ kubectl apply --server-side -f ${names.besideKubeProxy}
 \`\`\`
 
 or \`helm install herald ${names.chart} --namespace herald-system --create-namespace\`. Without a registry, load the image on each node:
-\`ctr --namespace k8s.io images import --base-name ${addresses.image} ${names.image}\`.
+\`ctr --namespace k8s.io images import ${names.image}\`, with k3s \`k3s ctr images import ${names.image}\`, with kind \`kind load image-archive ${names.image}\`.
 [All ways](${addresses.homepage}/docs/how-to/install.md).
 `;
 }

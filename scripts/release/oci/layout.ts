@@ -10,6 +10,13 @@ export interface Descriptor {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
+/** A name in a registry. */
+export interface Reference {
+  /** registry.example/herald */
+  readonly repository: string;
+  readonly tag: string;
+}
+
 /** Collects the blobs of an artifact by their digest. */
 export class Blobs {
   readonly #tree: Tree = new Map();
@@ -26,14 +33,12 @@ export class Blobs {
 
   /**
    * Returns an image layout (https://github.com/opencontainers/image-spec/blob/main/image-layout.md) as a tar archive, in which `top` has the
-   * name `reference`.
+   * tag `tag`. containerd imports it under the name `repository:tag`, which needs no argument then (AnnotationImageName of containerd's package
+   * core/images); `kind load image-archive` has none.
    */
-  layout(top: Descriptor, reference: string, modified: Date): Buffer {
-    const index = {
-      schemaVersion: 2,
-      mediaType: mediaTypes.index,
-      manifests: [{ ...top, annotations: { 'org.opencontainers.image.ref.name': reference } }],
-    };
+  layout(top: Descriptor, { repository, tag }: Reference, modified: Date): Buffer {
+    const annotations = { 'org.opencontainers.image.ref.name': tag, 'io.containerd.image.name': `${repository}:${tag}` };
+    const index = { schemaVersion: 2, mediaType: mediaTypes.index, manifests: [{ ...top, annotations }] };
     const tree: Tree = new Map(this.#tree);
     tree.set('oci-layout', file('{"imageLayoutVersion":"1.0.0"}'));
     tree.set('index.json', file(JSON.stringify(index)));

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { chartRepository } from '../describe/pages.ts';
 import { compressedTar } from '../files/archive.ts';
 import { file, merge, type Tree } from '../files/tree.ts';
 import { Blobs, mediaTypes } from '../oci/layout.ts';
@@ -27,7 +28,7 @@ export function withRepository(values: string, repository: string): string {
 /** Returns the chart as an artifact that Helm installs from a registry (https://helm.sh/docs/topics/registries/). */
 export function chartLayout(
   chart: Buffer,
-  { sources, version, created }: Release,
+  { sources, version, created, addresses }: Release,
   annotations: Readonly<Record<string, string>>,
 ): { readonly content: Buffer; readonly digest: string } {
   const blobs = new Blobs();
@@ -35,5 +36,8 @@ export function chartLayout(
   const config = blobs.addJson(mediaTypes.chartConfig, metadata);
   const layers = [blobs.add(mediaTypes.chart, chart)];
   const manifest = blobs.addJson(mediaTypes.manifest, { schemaVersion: 2, mediaType: mediaTypes.manifest, config, layers, annotations });
-  return { content: blobs.layout(manifest, version, created), digest: manifest.digest };
+  return {
+    content: blobs.layout(manifest, { repository: chartRepository(addresses.image), tag: version }, created),
+    digest: manifest.digest,
+  };
 }

@@ -33,3 +33,15 @@ export function stopSignals(listen: (signal: 'SIGTERM' | 'SIGINT', heard: () => 
     },
   };
 }
+
+/** Commands that only read, compute and print, with the further words for them. */
+const onlyPrint: ReadonlySet<string> = new Set('explain history import peer peers plan pool pools route routes status version'.split(' '));
+
+/**
+ * Returns whether a signal ends the command of these words as it ends any program: no handler could run while it computes, and nothing is left to do.
+ * Under --watch, a signal is the usual end, so that the command has its own exit status.
+ */
+export function endsAtOnce(words: readonly string[]): boolean {
+  const [command = ''] = words;
+  return onlyPrint.has(command) && !words.some((word) => /^(--watch(=|$)|-[A-Za-z]*w)/.test(word) && !word.startsWith('-o'));
+}

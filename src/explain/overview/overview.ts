@@ -81,6 +81,8 @@ interface ConditionCount {
 
 interface OverviewFacts {
   readonly snapshot: Snapshot;
+  /** The Services to show. Absent: all. */
+  readonly selected?: ReadonlySet<ServiceKey>;
   /** Only Services that have conditions. */
   readonly conditions: ReadonlyMap<ServiceKey, readonly Condition[]>;
   readonly controller?: Leadership;
@@ -98,7 +100,9 @@ interface OverviewFacts {
 }
 
 export function overviewOf(facts: OverviewFacts): Overview {
-  const { snapshot, conditions, controller, clockSkewSeconds, unwritten, refused, objects, now, live, allocator } = facts;
+  const { snapshot, controller, clockSkewSeconds, unwritten, refused, objects, now, live, allocator } = facts;
+  const isShown = (key: ServiceKey): boolean => facts.selected === undefined || facts.selected.has(key);
+  const conditions = new Map([...facts.conditions].filter(([key]) => isShown(key)));
   const nodes = [...snapshot.nodes.keys()].toSorted();
   const table = sessionReport(snapshot, now, {}, live);
   const { pools } = poolReport(snapshot, defined({ allocator }));
@@ -126,12 +130,15 @@ export function overviewOf(facts: OverviewFacts): Overview {
     sessions: { ...sessionCounts(table), down: table.sessions.filter((one) => !isUp(one) && isOfItself(one)) },
     ...defined({ l2: l2Overview(snapshot, now) }),
     services: {
-      total: [...snapshot.services.values()].filter(({ type }) => type === 'LoadBalancer').length,
+      total: [...snapshot.services].filter(([key, { type }]) => type === 'LoadBalancer' && isShown(key)).length,
       ours: conditions.size,
       conditions: countConditions(conditions),
-      unclaimed: unclaimedServices(snapshot, now),
-      deniedExternalIPs: deniedExternalIPs(snapshot),
-      differing: states.flatMap(({ node, state }) => (state?.differing ?? []).map((one) => ({ ...one, node }))).toSorted(byService),
+      unclaimed: unclaimedServices(snapshot, now).filter(({ service }) => isShown(service)),
+      deniedExternalIPs: deniedExternalIPs(snapshot).filter(({ service }) => isShown(service)),
+      differing: states
+        .flatMap(({ node, state }) => (state?.differing ?? []).map((one) => ({ ...one, node })))
+        .filter(({ service }) => isShown(service))
+        .toSorted(byService),
     },
     objects: [...objects, ...pools.flatMap(({ pool, reason: why }) => (why ? [{ object: `IPAddressPool/${pool}`, reason: why }] : []))],
     pools,

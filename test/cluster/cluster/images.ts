@@ -9,8 +9,6 @@ import type { ClusterNode } from './node.ts';
 /** An archive that `ctr images import` reads. */
 export interface ImageFile {
   readonly path: string;
-  /** The repository of the images, where the archive names only their tags, as an OCI layout does. */
-  readonly baseName?: string;
 }
 
 /** The most folders that are kept from earlier clusters, the last used ones. Each takes up to a gigabyte, part of which it shares. */
@@ -43,9 +41,9 @@ const folders = join(cacheDirectory, 'containerd');
 
 function folderOf(archives: readonly ImageFile[]): string {
   const digest = createHash('sha256');
-  for (const { path, baseName = '' } of archives) {
+  for (const { path } of archives) {
     const { size, mtimeMs } = statSync(path);
-    digest.update(`${path} ${size} ${mtimeMs} ${baseName}\n`);
+    digest.update(`${path} ${size} ${mtimeMs}\n`);
   }
   return join(folders, digest.digest('hex').slice(0, 16));
 }
@@ -54,8 +52,7 @@ async function unpack(node: ClusterNode, archive: ImageFile, base: string | unde
   if (base !== undefined) await copyImages(base, node.containerdRoot);
   await node.boot();
   await node.startContainerd();
-  const named = archive.baseName === undefined ? [] : ['--base-name', archive.baseName];
-  const { code, stderr } = await node.ctr('images', 'import', ...named, archive.path);
+  const { code, stderr } = await node.ctr('images', 'import', archive.path);
   if (code !== 0) throw new Error(`${archive.path} was not imported: ${stderr}`);
   await node.end();
   mkdirSync(folders, { recursive: true });

@@ -129,6 +129,11 @@ export class ClusterNode {
     await until(`${program} of ${this.name} has ended`, () => running?.running !== true);
   }
 
+  /** Words before a command line, for another process to run it in all namespaces of the node. */
+  get entrance(): readonly string[] {
+    return this.#inside([]);
+  }
+
   /** Runs a command to its end in all namespaces of the node. */
   exec(argv: readonly string[], options?: CommandOptions): Promise<CommandResult> {
     return run(this.#inside(argv), options);

@@ -23,7 +23,7 @@ afterAll(async () => {
   files?.remove();
 });
 
-test('the files of a release lead to a Service in ten minutes, by every way of the quick start', async () => {
+test('a clone leads to a Service in ten minutes, by every way of the quick start', async () => {
   reader = await Reader.start(files, kubeProxies);
   const { entrance, programs, variables, checkout } = reader;
   const began = performance.now();
@@ -31,9 +31,7 @@ test('the files of a release lead to a Service in ten minutes, by every way of t
   const passed = (script: string): void => {
     if (script.startsWith('curl ')) reached ??= Math.round((performance.now() - began) / 1000);
   };
-  await follow(page, { entrance, programs, variables, checkout, passed, renew: async () => reader?.renew() }, (directory) =>
-    files.copyTo(directory),
-  );
+  await follow(page, { entrance, programs, variables, checkout, passed, renew: async () => reader?.renew() });
   console.log(`the newcomer reached the Service after ${reached} s`);
   expect(reached).toBeLessThan(promisedSeconds);
   expect(reader.remaining).toEqual([]);

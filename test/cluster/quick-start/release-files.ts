@@ -1,8 +1,7 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { version } from '../../../src/model/objects/version.ts';
-import { run } from '../../lab/command.ts';
 import { clone, release } from '../../release/clone.ts';
 import type { ImageFile } from '../cluster/images.ts';
 import { cacheDirectory } from '../programs.ts';
@@ -30,20 +29,14 @@ export class ReleaseFiles {
     }
   }
 
-  /** The image, with the repository that README.md of a dry run gives `ctr images import`. */
+  /** The folder of the files. */
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /** The image. Its archive has the name that the chart of a dry run expects. */
   get image(): ImageFile {
-    return { path: join(this.#folder, `herald-${version}-image.oci.tar`), baseName: 'registry.example/herald' };
-  }
-
-  /** Copies all files but the image into a folder. */
-  copyTo(directory: string): void {
-    for (const name of readdirSync(this.#folder).filter((one) => !one.endsWith('-image.oci.tar')))
-      cpSync(join(this.#folder, name), join(directory, name));
-  }
-
-  /** Unpacks `kubectl herald` into a folder of programs. */
-  async unpackPlugin(directory: string): Promise<void> {
-    await run(['tar', '-xzf', join(this.#folder, 'kubectl-herald-linux-amd64.tar.gz'), '-C', directory]);
+    return { path: join(this.#folder, `herald-${version}-image.oci.tar`) };
   }
 
   remove(): void {

@@ -9,6 +9,7 @@
  * - commands/completion/completion.test.ts: the words with which a shell asks for candidates.
  * - context/provider-modules.test.ts and commands/provider-module-claims.test.ts: a module that Node.js loads from its path, and that may keep
  *   the process from ending.
+ * - stalled-requests.test.ts: signals while a request is not answered.
  * - commands/plan-aws.test.ts: the AWS SDK, which only main.ts loads.
  */
 import { execFile, spawn, type ChildProcessByStdio } from 'node:child_process';

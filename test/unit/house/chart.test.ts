@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { chartFiles } from '../../../scripts/generate/chart-files.ts';
+import { valuesOf } from '../../../scripts/generate/chart-readme.ts';
 import { version } from '../../../src/model/objects/version.ts';
 
 /** The output of kustomize and Helm is tested in test/conformance/install.test.ts. */
@@ -37,6 +38,31 @@ test('values.schema.json and values.yaml have the same fields', () => {
     ];
   };
   expect(compare(schema, parse(text('manifests/chart/values.yaml')), '')).toEqual([]);
+});
+
+test('the README of the chart has a default and a meaning for each value', () => {
+  const values = valuesOf(text('manifests/chart/values.yaml'));
+  expect(values.length).toBeGreaterThan(60);
+  expect(values.filter(({ meaning }) => meaning === '').map(({ key }) => key)).toEqual([]);
+  const found = (key: string): unknown =>
+    key.split('.').reduce<unknown>((value, name) => (value as Record<string, unknown>)[name], parse(text('manifests/chart/values.yaml')));
+  for (const { key, standard } of values.filter((value) => value.standard !== ''))
+    expect([key, JSON.parse(standard)]).toEqual([key, found(key)]);
+});
+
+test.each([
+  ['# Head.\n\n# One.\na: 1\n', [{ key: 'a', standard: '1', meaning: 'One.' }]],
+  ['# Two\n# lines.\na: { b: "c|d" }\n', [{ key: 'a', standard: '{"b":"c|d"}', meaning: 'Two lines.' }]],
+  ['a:\n  # In a group.\n  b: []\n', [{ key: 'a.b', standard: '[]', meaning: 'In a group.' }]],
+  [
+    '# A group.\na:\n  b: x\n',
+    [
+      { key: 'a', standard: '', meaning: 'A group.' },
+      { key: 'a.b', standard: '"x"', meaning: '' },
+    ],
+  ],
+])('the values of %j are read with their comments', (yaml, expected) => {
+  expect(valuesOf(yaml)).toEqual(expected);
 });
 
 test('the AWS overlay and examples/aws give the controller the same permissions', () => {

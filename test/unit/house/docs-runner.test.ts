@@ -88,6 +88,13 @@ describe('the reader’s terminal', () => {
     expect(await shell.run('echo "$A"; basename "$PWD"')).toEqual({ status: 0, printed: 'two words\nsub\n' });
   });
 
+  test('a file of the page is written into the working directory', async () => {
+    shell.writeFile('first', '1');
+    await shell.run('mkdir sub; cd sub');
+    shell.writeFile('folder/second', '2');
+    expect(await shell.run('cat folder/second ../first')).toEqual({ status: 0, printed: '21' });
+  });
+
   test('a failing command or an unset variable ends its block', async () => {
     expect(await shell.run('(exit 3); echo on')).toEqual({ status: 3, printed: '' });
     expect((await shell.run('echo "$NOBODY_SET_THIS"')).status).toBe(2);

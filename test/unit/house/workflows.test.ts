@@ -205,6 +205,72 @@ describe('the release', () => {
     expect(release).toContain('chart=${IMAGE%/*}/charts/${IMAGE##*/}');
   });
 
+  describe('checks its settings in a first job', () => {
+    const jobs = workflow('.github/workflows/release.yml').jobs as Readonly<Record<string, Job & { readonly needs?: string | string[] }>>;
+    const [check] = jobs['settings']?.steps ?? [];
+    const good = { IMAGE: 'registry.example/team/herald', NPM_REGISTRY: 'https://npm.example/', REGISTRY_USER: '', REGISTRY_TOKEN: '' };
+
+    /** Runs the check. `packages` are those that the registry of npm has. */
+    const outcome = (settings: object, packages = ['herald-bgp', 'herald-bfd']): { status: number | null; errors: string[] } => {
+      const folder = mkdtempSync(join(tmpdir(), 'herald-release-settings-'));
+      try {
+        const known = packages.map((name) => `https://npm.example/${name}) exit 0 ;;`).join(' ');
+        writeFileSync(join(folder, 'curl'), `#!/bin/sh\nfor last; do :; done\ncase $last in ${known} esac\nexit 22\n`, { mode: 0o755 });
+        const env = { PATH: `${folder}:${process.env['PATH'] ?? ''}`, ...good, ...settings };
+        const { status, stdout } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', check?.run ?? 'exit 9'], { env, encoding: 'utf8' });
+        return { status, errors: stdout.split('\n').filter((line) => line.startsWith('::error::')) };
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    };
+
+    test('which every other job waits for', () => {
+      const waits = (name: string): boolean => [jobs[name]?.needs ?? []].flat().some((before) => before === 'settings' || waits(before));
+      expect(Object.keys(jobs).filter((name) => name !== 'settings' && !waits(name))).toEqual([]);
+    });
+
+    test.each([
+      {},
+      { REGISTRY_USER: 'user', REGISTRY_TOKEN: 'secret' },
+      { IMAGE: 'registry.example:5000/herald' },
+      { NPM_REGISTRY: 'https://npm.example' },
+    ])('which passes with %j', (settings) => expect(outcome(settings)).toEqual({ status: 0, errors: [] }));
+
+    test.each([
+      [{ IMAGE: '' }, 'variable IMAGE is ""'],
+      [{ IMAGE: 'herald' }, 'variable IMAGE is "herald"'],
+      [{ IMAGE: 'registry.example/herald:0.2.0' }, 'variable IMAGE is "registry.example/herald:0.2.0"'],
+      [{ IMAGE: 'registry.example/Herald' }, 'variable IMAGE is'],
+      [{ NPM_REGISTRY: '' }, 'variable NPM_REGISTRY is ""'],
+      [{ NPM_REGISTRY: 'http://npm.example' }, 'variable NPM_REGISTRY is'],
+      [{ REGISTRY_USER: 'user' }, 'no secret REGISTRY_TOKEN'],
+      [{ REGISTRY_TOKEN: 'secret' }, 'no variable REGISTRY_USER'],
+    ])('which fails with %j and names the fix', (settings, message) => {
+      const { status, errors } = outcome(settings);
+      expect([status, errors]).toEqual([1, [expect.stringContaining(message)]]);
+      expect(errors[0]).toContain('docs/reference/release.md#before-the-first-release');
+      expect(errors[0]).not.toContain('secret)');
+    });
+
+    test('which names every fault at once', () => {
+      expect(outcome({ IMAGE: '', NPM_REGISTRY: '', REGISTRY_USER: 'user' }).errors).toHaveLength(3);
+    });
+
+    test('which fails when a package of npm does not exist', () => {
+      const { status, errors } = outcome({}, ['herald-bgp']);
+      expect([status, errors]).toEqual([1, [expect.stringContaining('has no package herald-bfd')]]);
+    });
+
+    test('of which the page about releases has each variable, secret and environment', () => {
+      const named = [...release.matchAll(/\b(?:vars|secrets)\.(\w+)|^\s*environment: (\w+)/gm)].map(
+        ([, value, environment]) => value ?? environment ?? '',
+      );
+      expect(new Set(named)).toEqual(new Set(['IMAGE', 'NPM_REGISTRY', 'REGISTRY_USER', 'REGISTRY_TOKEN', 'release']));
+      const page = text('docs/reference/release.md');
+      for (const name of named) expect(page).toContain(`\`${name}\``);
+    });
+  });
+
   test('only the job that publishes may write, and it runs no code of the repository', () => {
     const { publish, ...others } = workflow('.github/workflows/release.yml').jobs;
     expect(JSON.stringify(Object.values(others).map(({ permissions }) => permissions))).not.toContain('write');

@@ -139,6 +139,17 @@ describe('the alerts', () => {
   });
 });
 
+test('the page about production names every critical alert, and no other one', () => {
+  const page = readFileSync(join(root, 'docs/how-to/production.md'), 'utf8');
+  const named = [...page.matchAll(/\[(Herald\w+)\]\(runbooks\.md/g)].map(([, alert = '']) => alert);
+  expect(named.toSorted()).toEqual(
+    alerts
+      .filter(({ labels }) => labels?.['severity'] === 'critical')
+      .map(({ alert }) => alert)
+      .toSorted(),
+  );
+});
+
 describe('references of manifests/monitoring', () => {
   const known = new Set([...Object.keys(allMetrics), ...processFigures()]);
   const named = (text: string): string[] =>

@@ -58,7 +58,7 @@ describe('an image layout', () => {
       { what: 'two', tree: new Map([['program', file('two', 0o755)]]) },
     ];
     const manifests = ['amd64', 'arm64'].map((architecture) => addImage(blobs, architecture, layers, options));
-    return blobs.layout(addIndex(blobs, manifests, labels), version, release.created);
+    return blobs.layout(addIndex(blobs, manifests, labels), { repository: release.addresses.image, tag: version }, release.created);
   };
   const read = (tree: ReturnType<typeof readTar>, { digest, size }: Descriptor): unknown => {
     const content = contentOf(tree, `blobs/sha256/${digest.replace('sha256:', '')}`);
@@ -70,7 +70,9 @@ describe('an image layout', () => {
     const tree = readTar(build());
     expect(contentOf(tree, 'oci-layout').toString()).toBe('{"imageLayoutVersion":"1.0.0"}');
     const { manifests } = JSON.parse(contentOf(tree, 'index.json').toString()) as { manifests: Descriptor[] };
-    expect(manifests.map(({ annotations }) => annotations)).toEqual([{ 'org.opencontainers.image.ref.name': version }]);
+    expect(manifests.map(({ annotations }) => annotations)).toEqual([
+      { 'org.opencontainers.image.ref.name': version, 'io.containerd.image.name': `registry.example/team/herald:${version}` },
+    ]);
     const images = manifests.flatMap((one) => (read(tree, one) as { manifests: Descriptor[] }).manifests);
     expect(images.map(({ platform }) => platform)).toEqual(['amd64', 'arm64'].map((architecture) => ({ os: 'linux', architecture })));
     for (const image of images) {

@@ -17,7 +17,7 @@ import { UsageError, type CommandContext } from '../../context/command-context.t
 import { exitStatus } from '../../context/exit-status.ts';
 import { callerService } from '../../storage/caller-connection.ts';
 import { kindWords, namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
-import { unknownNameError } from '../../context/unknown-name.ts';
+import { requireRead, unknownNameError } from '../../context/unknown-name.ts';
 import { limits } from '../../limits.ts';
 import { addFindProcessesOptions } from '../../live/find-processes.ts';
 import type { UnreachableProcess } from '../../live/live-client.ts';
@@ -71,10 +71,13 @@ async function check(context: CommandContext, name: string | undefined, options:
   const key = name === undefined ? undefined : await callerService(context, name, options);
   const reading = await openReading(context, options, key?.split('/')[0]);
   reading.close();
-  const { snapshot } = reading;
+  const { snapshot, unread } = reading;
+  if (options.node !== undefined && !snapshot.nodes.has(options.node)) requireRead('Node', options.node, unread);
   if (options.node !== undefined && !snapshot.nodes.has(options.node)) throw unknownNameError('node', options.node, snapshot.nodes.keys());
   const services = key === undefined ? withAddresses(snapshot, options.namespace) : [key];
-  for (const one of services) if (!snapshot.services.has(one)) throw unknownNameError('Service', one, snapshot.services.keys());
+  const unknown = services.find((one) => !snapshot.services.has(one));
+  if (unknown !== undefined) requireRead('Service', unknown, unread);
+  if (unknown !== undefined) throw unknownNameError('Service', unknown, snapshot.services.keys());
   const asked = services.slice(0, limits.checkServices);
   const found = await checkOnNodes(context, options, asked);
   const reports: CheckReport[] = [];

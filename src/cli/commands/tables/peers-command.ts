@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { renderSessions } from '../../../explain/sessions/render-sessions.ts';
 import { sessionReport, type SessionReport } from '../../../explain/sessions/session-report.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
+import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
 export function peersCommand(context: CommandContext): Command {
-  return tableCommand<TableOptions & NameOptions & SelectorOption, SessionReport>(context, {
+  return tableCommand<TableOptions & NameOptions & ScopeOptions, SessionReport>(context, {
     command: 'peers',
     alias: 'peer',
     description: 'show the BGP sessions of all nodes: state, uptime, and routes received and advertised by family',
@@ -18,10 +18,10 @@ export function peersCommand(context: CommandContext): Command {
       'herald peers --peer tor1 --watch           again whenever it changes',
       'herald peers --source /etc/herald -o json  a directory',
     ],
-    options: [nodeOption(), peerOption(), selectorOption('BGPPeer')],
+    options: [nodeOption(), peerOption(), ...scopeOptions('BGPPeer')],
     async data(reading, options) {
       const { now } = reading;
-      requireKnownNames(reading.snapshot, options);
+      requireKnownNames(reading, options);
       const { snapshot, live } = await askedView(context, options, reading, { node: options.node });
       const { sessions } = sessionReport(snapshot, now, options, live);
       const selected = selectedNames(options, 'BGPPeer', snapshot.peers);

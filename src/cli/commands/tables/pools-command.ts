@@ -4,12 +4,12 @@ import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import { poolReport, type PoolReport } from '../../../explain/pools/pool-report.ts';
 import { renderPools } from '../../../explain/pools/render-pools.ts';
 import type { CommandContext } from '../../context/command-context.ts';
-import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
+import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { keptNow } from '../../reading/reading.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownNameError } from '../../context/unknown-name.ts';
+import { requireRead, unknownNameError } from '../../context/unknown-name.ts';
 
-interface Options extends TableOptions, SelectorOption {
+interface Options extends TableOptions, ScopeOptions {
   readonly pool?: string;
 }
 
@@ -24,10 +24,11 @@ export function poolsCommand(context: CommandContext): Command {
       'herald pools --pool public --watch 10  read again every ten seconds',
       'herald pools --source /etc/herald      a directory',
     ],
-    options: [new Option('--pool <name>', 'this IPAddressPool alone'), selectorOption('IPAddressPool')],
+    options: [new Option('--pool <name>', 'this IPAddressPool alone'), ...scopeOptions('IPAddressPool')],
     async data(reading, options) {
       const { pool } = options;
-      const { snapshot } = reading;
+      const { snapshot, unread } = reading;
+      if (pool !== undefined && !snapshot.pools.has(pool)) requireRead('IPAddressPool', pool, unread);
       if (pool !== undefined && !snapshot.pools.has(pool)) throw unknownNameError('IPAddressPool', pool, snapshot.pools.keys());
       const allocator = allocatorOf(snapshot, await keptNow(reading));
       const { pools, waiting } = poolReport(snapshot, { allocator, ...defined({ pool }) });

@@ -2,21 +2,18 @@ import { Option, type Command } from 'commander';
 import { defined } from '../../../lang/defined.ts';
 import { renderRoutes } from '../../../explain/routes/render-routes.ts';
 import { receivedReport, renderReceived, type ReceivedReport } from '../../../explain/routes/received-report.ts';
-import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import { routeReport, type RouteReport } from '../../../explain/routes/route-report.ts';
 import { UsageError } from '../../context/command-context.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { callerService } from '../../storage/caller-connection.ts';
-import { namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
 import { nodeOption, peerOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { withLiveRoutes } from '../../../explain/service/live-routes.ts';
-import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
+import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
-import { unknownNameError } from '../../context/unknown-name.ts';
+import { requireRead, unknownNameError } from '../../context/unknown-name.ts';
 
-interface Options extends NamespaceOption, TableOptions, NameOptions, SelectorOption {
-  readonly allNamespaces?: true;
+interface Options extends TableOptions, NameOptions, ScopeOptions {
   readonly service?: string;
   readonly received?: boolean;
 }
@@ -39,15 +36,14 @@ export function routesCommand(context: CommandContext): Command {
       peerOption(),
       new Option('--service <namespace/name>', 'only this Service'),
       new Option('--received', 'the routes that peers announced and `import` of their BGPPeer accepts; only running agents know them'),
-      namespaceOption().conflicts('allNamespaces'),
-      new Option('-A, --all-namespaces', 'the Services of all namespaces, as without -n'),
-      selectorOption('Service'),
+      ...scopeOptions('Service'),
     ],
-    async data({ snapshot, now }, options) {
+    async data({ snapshot, now, unread }, options) {
       const { node, peer, service } = options;
-      requireKnownNames(snapshot, { ...defined({ node, peer }) });
+      requireKnownNames({ snapshot, unread }, { ...defined({ node, peer }) });
       if (options.received === true) {
-        if (service !== undefined) throw new UsageError('received routes belong to no Service: leave out --service or --received');
+        if ([service, options.namespace, options.selector].some((one) => one !== undefined))
+          throw new UsageError('received routes belong to no Service: leave out --received, or --service, --namespace and --selector');
         if (options.file !== undefined || options.ask === false) {
           throw new UsageError('only running agents know received routes: leave out --file and --no-ask');
         }
@@ -55,15 +51,14 @@ export function routesCommand(context: CommandContext): Command {
         return receivedReport(live, unasked);
       }
       const key = service === undefined ? undefined : await callerService(context, service, options);
+      if (key !== undefined && !snapshot.services.has(key)) requireRead('Service', key, unread);
       if (key !== undefined && !snapshot.services.has(key)) throw unknownNameError('Service', key, snapshot.services.keys());
       const wanted = defined({ peer, service: key });
       const view = await askedView(context, options, { snapshot, now }, { node, routes: { peer, service: key } });
       const decided = routeReport(view.snapshot, now, { ...defined({ node }), ...wanted });
       const all = withLiveRoutes(decided, view.live, wanted);
       const selected = selectedNames(options, 'Service', snapshot.services);
-      const { namespace } = options;
-      const isListed = (one: ServiceKey): boolean => selected.has(one) && (namespace === undefined || one.startsWith(`${namespace}/`));
-      const table = { ...all, routes: all.routes.filter(({ services }) => services.some(isListed)) };
+      const table = { ...all, routes: all.routes.filter(({ services }) => services.some((one) => selected.has(one))) };
       return view.unasked.length === 0 ? table : { ...table, unasked: view.unasked };
     },
     names: (data) => ('received' in data ? [] : data.routes.flatMap(({ services }) => services.map((key) => `service/${key}`))),

@@ -5,6 +5,7 @@ import { allocatorOf } from '../../../explain/pools/allocation.ts';
 import type { Problem } from '../../../explain/overview/problem.ts';
 import { renderOverview } from '../../../explain/overview/render-overview.ts';
 import { kindsOfProblems, renderProblems } from '../../../explain/overview/render-problems.ts';
+import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { defaultNamespace } from '../../options/shared-options.ts';
 import type { CommandContext } from '../../context/command-context.ts';
 import { askedView } from '../../reading/query-nodes.ts';
@@ -13,7 +14,7 @@ import { conditionsOf, currentConditions, currentStates } from './current-condit
 import { readOverview, readProblems, refusedBy, unwrittenBy } from './status-facts.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
-interface Options extends TableOptions {
+interface Options extends TableOptions, ScopeOptions {
   readonly leaderElectNamespace?: string;
   readonly problems?: boolean;
 }
@@ -29,6 +30,7 @@ export function statusCommand(context: CommandContext): Command {
     examples: [
       'herald status                      in the cluster of $KUBECONFIG',
       'herald status --watch',
+      'herald status -n shop -l app=web   of the Services, only these',
       'herald status -o wide              with all names, where a few are listed otherwise',
       'herald status --problems           one line for each problem, with its cause and the fix',
       'herald status --source /etc/herald a directory',
@@ -39,14 +41,17 @@ export function statusCommand(context: CommandContext): Command {
         'source',
         'file',
       ]),
+      ...scopeOptions('Service'),
     ],
     async data(read, options) {
       const { snapshot, live, processes } = await askedView(context, options, read, { of: ['agent', 'controller'] });
       const reading = { ...read, snapshot };
       const allocator = allocatorOf(snapshot, await keptNow(reading));
-      const known = { live, allocator, ...defined({ unwritten: unwrittenBy(processes), refused: refusedBy(processes) }) };
+      const selected = selectedNames(options, 'Service', snapshot.services);
+      const known = { live, allocator, selected, ...defined({ unwritten: unwrittenBy(processes), refused: refusedBy(processes) }) };
       if (options.problems !== true) return readOverview(reading, options, await currentConditions(reading, { allocator }), known);
-      const states = await currentStates(reading, { allocator });
+      const all = await currentStates(reading, { allocator });
+      const states = new Map([...all].filter(([key]) => selected.has(key)));
       const overview = await readOverview(reading, options, conditionsOf(states), known);
       const problems = readProblems(reading, states, overview, known);
       context.setExitStatus(problems.length === 0 ? 0 : hasProblems);

@@ -17,6 +17,8 @@ import { unhealthyObjects } from './unhealthy-objects.ts';
 
 /** Answers of processes. */
 interface Known extends Pick<Overview, 'unwritten' | 'refused'> {
+  /** The Services to show. */
+  readonly selected?: ReadonlySet<ServiceKey>;
   readonly live: LiveNodes;
   /** With the addresses of the snapshot. Absent: one is made. */
   readonly allocator?: Allocator;

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { beforeEach, expect, test } from 'vitest';
-import { stopSignals, type StopSignals } from '../../../../src/cli/context/stop-signals.ts';
+import { endsAtOnce, stopSignals, type StopSignals } from '../../../../src/cli/context/stop-signals.ts';
 
 let host: EventEmitter;
 let ended: number;
@@ -31,4 +31,27 @@ test('a waiting command receives the second signal, and the process continues un
   calm();
   host.emit('SIGTERM');
   expect([hurried, ended]).toEqual([1, 1]);
+});
+
+test.each([
+  [true, 'status'],
+  [true, 'status -o wide'],
+  [true, 'pools -owide'],
+  [true, 'peer --node w'],
+  [true, 'routes -A -n shop'],
+  [true, 'history service shop/web'],
+  [true, 'explain svc/web'],
+  [true, 'version'],
+  [false, 'status -w'],
+  [false, 'peers --watch'],
+  [false, 'routes -Aw'],
+  [false, 'pools --watch=10'],
+  [false, 'history peer tor1 -w5'],
+  [false, 'drain node1'],
+  [false, 'controller'],
+  [false, 'bundle'],
+  [false, 'ui'],
+  [false, ''],
+])('a signal ends at once, %s: herald %s', (expected, line) => {
+  expect(endsAtOnce(line.split(' '))).toBe(expected);
 });

@@ -168,7 +168,7 @@ describe('what a table is asked to show', () => {
   });
 
   test('a selector without a match, or that is none, is a mistake', async () => {
-    for (const command of [poolsCommand, peersCommand, routesCommand]) {
+    for (const [, command] of all) {
       expect(await inProcess(command, [...fabric, '-l', 'no=such'])).toMatchObject({
         code: 1,
         stderr: expect.stringContaining('--selector'),
@@ -184,6 +184,51 @@ describe('what a table is asked to show', () => {
     expect((await inProcess(routesCommand, [...fabric, '-n', 'other'])).stdout).toContain('There are no routes');
     for (const words of [['-n', 'shop'], ['-A']])
       expect((await inProcess(routesCommand, [...fabric, ...words])).stdout).toContain('shop/web');
+  });
+
+  describe.each(all)('herald %s as kubectl', (_, command) => {
+    test.each(['text', 'wide', 'json', 'yaml', 'name'])('-o %s prints something', async (format) => {
+      const { code, stdout } = await inProcess(command, [...fabric, '-o', format]);
+      expect([code, stdout.length > 10]).toEqual([0, true]);
+    });
+
+    test('-A shows what no option shows, and -n and -A together are refused', async () => {
+      const ageless = (text: string): string => text.replaceAll(/\d+ (s|ms)\b/g, '');
+      const plain = (await inProcess(command, fabric)).stdout;
+      expect(ageless((await inProcess(command, [...fabric, '-A'])).stdout)).toBe(ageless(plain));
+      expect(await inProcess(command, [...fabric, '-A', '-n', 'shop'])).toMatchObject({ code: 64, stderr: expect.stringContaining('-n') });
+    });
+  });
+
+  test.each([
+    ['pools', poolsCommand],
+    ['peers', peersCommand],
+  ] as const)('herald %s -n changes nothing, because its objects are in no namespace', async (_, command) => {
+    expect((await inProcess(command, [...fabric, '-n', 'other'])).stdout).toBe((await inProcess(command, fabric)).stdout);
+  });
+
+  test.each([
+    ['-n shop', '2 of type LoadBalancer, 2 of them', ['shop/ledger', 'shop/web']],
+    ['-n other', '0 of type LoadBalancer, 0 of them', []],
+    ['-l reach=fabric', '1 of type LoadBalancer, 1 of them', ['shop/web']],
+    ['-n shop -l reach!=fabric', '1 of type LoadBalancer, 1 of them', ['shop/ledger']],
+  ] as const)(
+    'herald status %s shows these Services in the table, the names and the problems, and all nodes',
+    async (line, counts, services) => {
+      const run = (...words: string[]) => inProcess(statusCommand, [...fabric, ...line.split(' '), ...words]);
+      const { stdout } = await run();
+      expect(stdout).toContain(counts);
+      expect(stdout).toContain('0 of 3 report');
+      const mentioned = (text: string): string[] => ['shop/ledger', 'shop/web'].filter((name) => text.includes(name));
+      expect(mentioned(stdout)).toEqual(services);
+      expect(mentioned((await run('-o', 'name')).stdout)).toEqual(services);
+      expect(mentioned((await run('--problems', '-o', 'json')).stdout)).toEqual(services);
+    },
+  );
+
+  test.each(['-n shop', '-l app=web', '--service shop/web'])('received routes are of no Service, so %s is refused', async (words) => {
+    const { code, stderr } = await inProcess(routesCommand, [...fabric, '--received', ...words.split(' ')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('received routes belong to no Service')]);
   });
 
   test('--as, --as-group and --token reach the API server, and a request has its time', async () => {
