@@ -1,6 +1,6 @@
 import { unansweredAddresses } from '../../decisions/l2/local-pools.ts';
 import { usesLinks } from '../../decisions/l2/link-advertisements.ts';
-import { causesOf, isAnnounced } from '../../decisions/verdict/causes.ts';
+import { causesOf, isAnnounced } from '../../decisions/verdict/causes/causes.ts';
 import { waysOf, type AddressView, type NodeView } from '../../decisions/verdict/node-view.ts';
 import { secondAnswers, type L2View } from '../../decisions/verdict/l2-view.ts';
 import { conditionTypes } from '../../model/objects/condition-types.ts';

@@ -4,7 +4,7 @@ import { clientReachability } from '../../decisions/verdict/client-reachability.
 import { seenConnections } from '../../decisions/verdict/seen-connections.ts';
 import { NodeViews } from '../../decisions/verdict/node-views.ts';
 import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
-import { endpointPlaces } from '../../decisions/verdict/silent-endpoints.ts';
+import { endpointPlaces } from '../../decisions/verdict/causes/silent-endpoints.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import type { Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';

@@ -9,8 +9,8 @@ import { BasisMemo, basisOf } from '../../model/store/versioned-map.ts';
 import { runsSession } from '../announcement/peers.ts';
 import { wantsDirectReturn } from '../direct-return/plan.ts';
 import { nodesOfEndpoints } from '../forwarding/endpoints.ts';
-import { causeKey } from './causes.ts';
-import { hintCodes } from './hints.ts';
+import { causeKey } from './causes/causes.ts';
+import { hintCodes } from './causes/hints.ts';
 import { nodeNames } from './node-names.ts';
 
 /**

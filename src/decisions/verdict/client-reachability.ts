@@ -3,7 +3,7 @@ import { assignedAddresses, type Service } from '../../model/objects/service.ts'
 import type { Reason, ReasonCode } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
 import { formatPrefix } from '../../net/prefix.ts';
-import { causesOf, homeOf } from './causes.ts';
+import { causesOf, homeOf } from './causes/causes.ts';
 import { nodesOfViews, waysOf, type AddressView, type NodeView, type ViewedFailure } from './node-view.ts';
 import type { SeenConnections } from './seen-connections.ts';
 

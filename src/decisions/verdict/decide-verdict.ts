@@ -3,15 +3,15 @@ import { findEntry, reason, type Reason, type ReasonCode } from '../../model/rea
 import { familyOfText, type Family } from '../../net/address.ts';
 import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, groupCauses, isAnnounced, limitsOf, lossesOf, portWithoutEndpoint, type Cause } from './causes.ts';
+import { causesOf, groupCauses, isAnnounced, limitsOf, lossesOf, portWithoutEndpoint, type Cause } from './causes/causes.ts';
 import { doubtsOf, lossesOfTarget, type ClientReachability } from './client-reachability.ts';
 import { nodesOfViews, type NodeView } from './node-view.ts';
-import { hintsOf } from './hints.ts';
+import { hintsOf } from './causes/hints.ts';
 import { remedyOfKept } from './kept-routes.ts';
 import { verdictOf, type Verdict } from './verdict.ts';
 import { insideVerdict } from './inside-verdict.ts';
 import type { SeenConnections } from './seen-connections.ts';
-import { explainSilent, type PlaceOf } from './silent-endpoints.ts';
+import { explainSilent, type PlaceOf } from './causes/silent-endpoints.ts';
 import { causeText, leadOfLoadBalancer, listText, problemLine, targetsText } from './verdict-text.ts';
 
 interface VerdictFacts {

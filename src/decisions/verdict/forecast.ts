@@ -1,6 +1,6 @@
 import { reason, type Reason } from '../../model/reasons.ts';
 import type { Service } from '../../model/objects/service.ts';
-import { causesOf, portWithoutEndpoint, type Cause } from './causes.ts';
+import { causesOf, portWithoutEndpoint, type Cause } from './causes/causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 import type { NodeView } from './node-view.ts';
 import { listText, targetsText } from './verdict-text.ts';

@@ -2,7 +2,7 @@ import { serviceKey } from '../../model/objects/metadata.ts';
 import type { Service } from '../../model/objects/service.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { familyOfText, formatAddress } from '../../net/address.ts';
-import { groupCauses, type Cause } from './causes.ts';
+import { groupCauses, type Cause } from './causes/causes.ts';
 import { failuresOf } from './client-reachability.ts';
 import { nodesOfViews, waysOf, type NodeView } from './node-view.ts';
 import { servedFrontends, type SeenConnections } from './seen-connections.ts';

@@ -4,7 +4,7 @@ import type { Snapshot } from '../../model/store/snapshot.ts';
 import { nextHopChoices } from '../announcement/decision.ts';
 import { usesLinks } from '../l2/link-advertisements.ts';
 import { alikeNodes } from './alike-nodes.ts';
-import { causeKey } from './causes.ts';
+import { causeKey } from './causes/causes.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 import { nodeViewsOf, type NodeView } from './node-view.ts';
 

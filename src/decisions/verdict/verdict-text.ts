@@ -1,5 +1,5 @@
 import { findEntry, reasonText, remedyText, stableText, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import type { Cause } from './causes.ts';
+import type { Cause } from './causes/causes.ts';
 import type { ClientReachability } from './client-reachability.ts';
 
 /** More names than this are counted. */

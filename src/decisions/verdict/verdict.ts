@@ -1,7 +1,7 @@
 import { defined } from '../../lang/defined.ts';
 import type { Service } from '../../model/objects/service.ts';
 import type { ReasonCode } from '../../model/reasons.ts';
-import type { Cause } from './causes.ts';
+import type { Cause } from './causes/causes.ts';
 import { objectOfReason } from './object-of-reason.ts';
 import { causeText, problemLine } from './verdict-text.ts';
 

@@ -1,6 +1,6 @@
 import type { ServiceKey } from '../../model/objects/metadata.ts';
 import { reasonText, type Reason } from '../../model/reasons.ts';
-import { causeKey } from '../../decisions/verdict/causes.ts';
+import { causeKey } from '../../decisions/verdict/causes/causes.ts';
 import { listText, problemLine, reasonLine } from '../../decisions/verdict/verdict-text.ts';
 import { clockReason, type Overview, type UnhealthyObject } from './overview.ts';
 import { whyNoneLeads } from './leadership.ts';

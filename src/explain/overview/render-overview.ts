@@ -1,4 +1,4 @@
-import { causeKey } from '../../decisions/verdict/causes.ts';
+import { causeKey } from '../../decisions/verdict/causes/causes.ts';
 import { reasonText, remedyText } from '../../model/reasons.ts';
 import { sharedSentence } from '../text/shared-sentence.ts';
 import { shortAge } from '../text/age.ts';

@@ -1,7 +1,7 @@
 import { decideAnnouncement } from '../../decisions/announcement/decision.ts';
 import { l2DecisionsOf } from '../../decisions/l2/decisions-of.ts';
 import { onceEach, placeOf, unansweredAddresses, type UnansweredPool } from '../../decisions/l2/local-pools.ts';
-import { groupCauses } from '../../decisions/verdict/causes.ts';
+import { groupCauses } from '../../decisions/verdict/causes/causes.ts';
 import { networkAddresses, type NetworkAddress } from '../../decisions/addresses-of-others.ts';
 import { reason, type Reason } from '../../model/reasons.ts';
 import { assignedAddresses, type Service } from '../../model/objects/service.ts';

@@ -1,6 +1,6 @@
 import type { Reason } from '../../model/reasons.ts';
 import { detailOf, sharedSentence } from '../text/shared-sentence.ts';
-import { causeKey } from '../../decisions/verdict/causes.ts';
+import { causeKey } from '../../decisions/verdict/causes/causes.ts';
 import { causeRemedy } from '../sessions/session-causes.ts';
 import { listText } from '../../decisions/verdict/verdict-text.ts';
 import { isUnreported } from '../../decisions/verdict/client-reachability.ts';

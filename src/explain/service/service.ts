@@ -5,7 +5,7 @@ import { decideForwarding } from '../../decisions/forwarding/plan.ts';
 import { whyNotForwarded } from '../../decisions/forwarding/service-proxy-name.ts';
 import { clientReachability, type ClientReachability } from '../../decisions/verdict/client-reachability.ts';
 import { decideVerdict } from '../../decisions/verdict/decide-verdict.ts';
-import { endpointPlaces } from '../../decisions/verdict/silent-endpoints.ts';
+import { endpointPlaces } from '../../decisions/verdict/causes/silent-endpoints.ts';
 import type { Verdict } from '../../decisions/verdict/verdict.ts';
 import { nodeNames } from '../../decisions/verdict/node-names.ts';
 import { nodeViewsOf } from '../../decisions/verdict/node-view.ts';

@@ -24,7 +24,10 @@ describe('a wrong command line', () => {
     expect(await herald([...words, '--no-such-option'])).toMatchObject({ code: 64, stdout: '' });
   });
 
-  test.each(commands)('herald %s exits with 64 when there is a word too many', async (_, words) => {
+  // It takes any number of files.
+  const bounded = commands.filter(([name]) => name !== 'import kube-proxy');
+
+  test.each(bounded)('herald %s exits with 64 when there is a word too many', async (_, words) => {
     expect(await herald([...words, 'one', 'two', 'three', 'four'])).toMatchObject({ code: 64, stdout: '' });
   });
 

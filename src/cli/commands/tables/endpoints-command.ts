@@ -1,21 +1,18 @@
-import { Argument, Option, type Command } from 'commander';
+import { Argument, type Command } from 'commander';
 import { endpointReport, type EndpointReport } from '../../../explain/endpoints/endpoint-report.ts';
 import { renderEndpoints } from '../../../explain/endpoints/render-endpoints.ts';
 import type { ServiceKey } from '../../../model/objects/metadata.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { UsageError, type CommandContext } from '../../context/command-context.ts';
 import { exitStatus } from '../../context/exit-status.ts';
-import { namespaceOption, type NamespaceOption } from '../../context/object-words.ts';
-import { unknownNameError } from '../../context/unknown-name.ts';
-import { selectedNames, selectorOption, type SelectorOption } from '../../options/selector-option.ts';
+import { requireRead, unknownNameError } from '../../context/unknown-name.ts';
+import { scopeOptions, selectedNames, type ScopeOptions } from '../../options/selector-option.ts';
 import { askedView } from '../../reading/query-nodes.ts';
 import { callerService } from '../../storage/caller-connection.ts';
 import { nodeOption, requireKnownNames, type NameOptions } from './node-peer-options.ts';
 import { tableCommand, type TableOptions } from './table-command.ts';
 
-interface Options extends TableOptions, NamespaceOption, NameOptions, SelectorOption {
-  readonly allNamespaces?: true;
-}
+interface Options extends TableOptions, NameOptions, ScopeOptions {}
 
 export function endpointsCommand(context: CommandContext): Command {
   return tableCommand<Options, EndpointReport>(context, {
@@ -30,16 +27,12 @@ export function endpointsCommand(context: CommandContext): Command {
       'herald endpoints -A --source /etc/herald         every Service of a directory',
     ],
     argument: new Argument('[namespace/name]', 'the Service'),
-    options: [
-      nodeOption(),
-      namespaceOption().conflicts('allNamespaces'),
-      new Option('-A, --all-namespaces', 'the Services of all namespaces'),
-      selectorOption('Service'),
-    ],
-    async data({ snapshot, now }, options, name) {
+    options: [nodeOption(), ...scopeOptions('Service')],
+    async data({ snapshot, now, unread }, options, name) {
       const { node } = options;
-      requireKnownNames(snapshot, options);
+      requireKnownNames({ snapshot, unread }, options);
       const service = name === undefined ? undefined : await callerService(context, name, options);
+      if (service !== undefined && !snapshot.services.has(service)) requireRead('Service', service, unread);
       if (service !== undefined && !snapshot.services.has(service)) throw unknownNameError('Service', service, snapshot.services.keys());
       const services = service === undefined ? listed(snapshot, options) : [service];
       const view = await askedView(context, options, { snapshot, now }, { node, connections: { service } });
@@ -56,8 +49,5 @@ function listed(snapshot: Snapshot, options: Options): ServiceKey[] {
   const { namespace, allNamespaces, selector } = options;
   if (namespace === undefined && allNamespaces !== true && selector === undefined)
     throw new UsageError('name a Service, or use --namespace, --selector or --all-namespaces', exitStatus.usage);
-  const selected = selectedNames(options, 'Service', snapshot.services);
-  return [...snapshot.services.keys()]
-    .filter((key) => selected.has(key) && (namespace === undefined || key.startsWith(`${namespace}/`)))
-    .toSorted();
+  return [...selectedNames(options, 'Service', snapshot.services)].toSorted();
 }

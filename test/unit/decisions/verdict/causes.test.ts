@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { causeKey } from '../../../../src/decisions/verdict/causes.ts';
+import { causeKey } from '../../../../src/decisions/verdict/causes/causes.ts';
 import { objectOfReason } from '../../../../src/decisions/verdict/object-of-reason.ts';
 import { reason } from '../../../../src/model/reasons.ts';
 import { service } from '../fixtures.ts';

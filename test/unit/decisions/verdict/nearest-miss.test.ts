@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { causesOf } from '../../../../src/decisions/verdict/causes.ts';
+import { causesOf } from '../../../../src/decisions/verdict/causes/causes.ts';
 import type { NodeView } from '../../../../src/decisions/verdict/node-view.ts';
 import { reason, type Reason } from '../../../../src/model/reasons.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Cause } from '../../../../src/decisions/verdict/causes.ts';
-import { endpointPlaces, explainSilent, type PlaceOf } from '../../../../src/decisions/verdict/silent-endpoints.ts';
+import type { Cause } from '../../../../src/decisions/verdict/causes/causes.ts';
+import { endpointPlaces, explainSilent, type PlaceOf } from '../../../../src/decisions/verdict/causes/silent-endpoints.ts';
 import { explainService } from '../../../../src/explain/service/service.ts';
 import type { FailingEndpoints, NodeState } from '../../../../src/model/objects/node-state.ts';
 import { reason, reasonText, remedyText } from '../../../../src/model/reasons.ts';

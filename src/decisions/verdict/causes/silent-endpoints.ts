@@ -1,10 +1,10 @@
-import type { Service } from '../../model/objects/service.ts';
-import { serviceKey } from '../../model/objects/metadata.ts';
-import { reason } from '../../model/reasons.ts';
-import type { Snapshot } from '../../model/store/snapshot.ts';
-import { formatAddress } from '../../net/address.ts';
+import type { Service } from '../../../model/objects/service.ts';
+import { serviceKey } from '../../../model/objects/metadata.ts';
+import { reason } from '../../../model/reasons.ts';
+import type { Snapshot } from '../../../model/store/snapshot.ts';
+import { formatAddress } from '../../../net/address.ts';
 import { limitsOf, type Cause } from './causes.ts';
-import { nodesOfViews, type NodeView } from './node-view.ts';
+import { nodesOfViews, type NodeView } from '../node-view.ts';
 
 /** Where the EndpointSlices of a Service have an endpoint. */
 export interface EndpointPlace {

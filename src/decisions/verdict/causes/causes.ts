@@ -1,6 +1,6 @@
-import type { Service } from '../../model/objects/service.ts';
-import { detailsOfOneNode, reason, type Reason, type ReasonCode } from '../../model/reasons.ts';
-import { nodesOfViews, waysOf, type AddressView, type NodeView } from './node-view.ts';
+import type { Service } from '../../../model/objects/service.ts';
+import { detailsOfOneNode, reason, type Reason, type ReasonCode } from '../../../model/reasons.ts';
+import { nodesOfViews, waysOf, type AddressView, type NodeView } from '../node-view.ts';
 
 /** A reason why nodes do not announce an address, or why their announcement does not serve it. */
 export interface Cause {

@@ -1,7 +1,7 @@
-import type { Reason, ReasonCode } from '../../model/reasons.ts';
-import { familyOfText } from '../../net/address.ts';
+import type { Reason, ReasonCode } from '../../../model/reasons.ts';
+import { familyOfText } from '../../../net/address.ts';
 import { groupCauses, isAnnounced, type Cause } from './causes.ts';
-import type { NodeView } from './node-view.ts';
+import type { NodeView } from '../node-view.ts';
 
 /** Problems of a host that concern clients of one uplink, although others are answered. */
 const ofSomeClients: ReadonlySet<string> = new Set<ReasonCode>(['UplinkWithoutConnections', 'KernelSettingWrong']);
