@@ -148,7 +148,7 @@ async function open(family: Family, { protocol, count, to = 'LoadBalancer' }: Op
  * Opens connections and expects so many at each pod. A connection that begins while a look is under way counts, but its turn is lost: then a pod may
  * have one more or less.
  */
-async function opens(family: Family, opening: Opening, expected: Readonly<Record<string, number>>): Promise<void> {
+async function expectOpens(family: Family, opening: Opening, expected: Readonly<Record<string, number>>): Promise<void> {
   const began = performance.now();
   const counts = await open(family, opening);
   if (lookedAt < began - settingTurns) {
@@ -175,41 +175,41 @@ describe.each(families)('IPv%i', (family) => {
     test.each(counted)('%s gives each pod the same number of connections that stay', async (loadBalancing) => {
       await program(family, { service: { loadBalancing } });
       for (const [round, to] of places.entries()) {
-        await opens(family, { protocol, to, count: 12 }, { pod1: 4, pod2: 4, pod3: 4 });
+        await expectOpens(family, { protocol, to, count: 12 }, { pod1: 4, pod2: 4, pod3: 4 });
         if (round === 0) await look();
       }
     });
 
     test('a pod that appears empty gets the new connections first, at every address, and then all take turns', async () => {
       await program(family, { service: { loadBalancing: 'least-connections' }, pods: [1, 2] });
-      await opens(family, { protocol, count: 16 }, { pod1: 8, pod2: 8 });
+      await expectOpens(family, { protocol, count: 16 }, { pod1: 8, pod2: 8 });
       await look();
       await program(family, { service: { loadBalancing: 'least-connections' } });
       await look();
       // Eight for the new pod, over all addresses together, and three for each after it.
-      await opens(family, { protocol, to: 'NodePort', count: 3 }, { pod3: 3 });
-      await opens(family, { protocol, to: 'ClusterIP', count: 2 }, { pod3: 2 });
-      await opens(family, { protocol, count: 12 }, { pod1: 3, pod2: 3, pod3: 6 });
+      await expectOpens(family, { protocol, to: 'NodePort', count: 3 }, { pod3: 3 });
+      await expectOpens(family, { protocol, to: 'ClusterIP', count: 2 }, { pod3: 2 });
+      await expectOpens(family, { protocol, count: 12 }, { pod1: 3, pod2: 3, pod3: 6 });
     });
 
     test('a pod whose connections ended gets the next ones, as many as ended', async () => {
       await program(family, { service: { loadBalancing: 'least-connections' } });
-      await opens(family, { protocol, count: 15 }, { pod1: 5, pod2: 5, pod3: 5 });
+      await expectOpens(family, { protocol, count: 15 }, { pod1: 5, pod2: 5, pod3: 5 });
       await end(family, 'pod2', protocol);
       await look();
-      await opens(family, { protocol, count: 5 }, { pod2: 5 });
-      await opens(family, { protocol, count: 3 }, { pod1: 1, pod2: 1, pod3: 1 });
+      await expectOpens(family, { protocol, count: 5 }, { pod2: 5 });
+      await expectOpens(family, { protocol, count: 3 }, { pod1: 1, pod2: 1, pod3: 1 });
     });
 
     test('a pod leaves: the others share new connections, and what it has counts again when it returns', async () => {
       await program(family, { service: { loadBalancing: 'least-connections' } });
-      await opens(family, { protocol, count: 9 }, { pod1: 3, pod2: 3, pod3: 3 });
+      await expectOpens(family, { protocol, count: 9 }, { pod1: 3, pod2: 3, pod3: 3 });
       await program(family, { service: { loadBalancing: 'least-connections' }, pods: [1, 2] });
-      await opens(family, { protocol, count: 4 }, { pod1: 2, pod2: 2 });
+      await expectOpens(family, { protocol, count: 4 }, { pod1: 2, pod2: 2 });
       await program(family, { service: { loadBalancing: 'least-connections' } });
       await look();
       // The kernel forgets UDP flows of an endpoint that leaves (service-semantics.md), so the pod returns empty.
-      await opens(family, { protocol, count: protocol === 'UDP' ? 5 : 2 }, { pod3: protocol === 'UDP' ? 5 : 2 });
+      await expectOpens(family, { protocol, count: protocol === 'UDP' ? 5 : 2 }, { pod3: protocol === 'UDP' ? 5 : 2 });
     });
   });
 
@@ -220,7 +220,7 @@ describe.each(families)('IPv%i', (family) => {
     ['never-queue', { pod1: 16, pod2: 4, pod3: 4 }],
   ] as const)('%s with weights 4, 1 and 1', async (loadBalancing, counts) => {
     await program(family, { service: { loadBalancing }, weights: { 1: 4 } });
-    await opens(family, { protocol: 'TCP', count: 24 }, counts);
+    await expectOpens(family, { protocol: 'TCP', count: 24 }, counts);
   });
 
   test('connections that begin at the same time from several clients are spread evenly, also after a pod appeared', async () => {
@@ -244,24 +244,24 @@ describe.each(families)('IPv%i', (family) => {
 
   test('never-queue prefers an idle pod to a heavier one, shortest-expected-delay does not', async () => {
     await program(family, { service: { loadBalancing: 'shortest-expected-delay' }, weights: { 1: 9 } });
-    await opens(family, { protocol: 'TCP', count: 3 }, { pod1: 3 });
+    await expectOpens(family, { protocol: 'TCP', count: 3 }, { pod1: 3 });
     await program(family, { service: { loadBalancing: 'never-queue' }, weights: { 1: 9 } });
     await look();
-    await opens(family, { protocol: 'TCP', count: 2 }, { pod2: 1, pod3: 1 });
+    await expectOpens(family, { protocol: 'TCP', count: 2 }, { pod2: 1, pod3: 1 });
   });
 
   test('under policy Local the pods of the node share connections from outside', async () => {
     await program(family, { service: { loadBalancing: 'least-connections', externalTrafficPolicy: 'Local' } });
-    await opens(family, { protocol: 'TCP', count: 6 }, { pod1: 3, pod2: 3 });
+    await expectOpens(family, { protocol: 'TCP', count: 6 }, { pod1: 3, pod2: 3 });
     await end(family, 'pod1', 'TCP');
     await look();
-    await opens(family, { protocol: 'TCP', count: 3 }, { pod1: 3 });
+    await expectOpens(family, { protocol: 'TCP', count: 3 }, { pod1: 3 });
   });
 
   test('another agent adopts turns and connections, and a Service that goes leaves no chain', async () => {
     const services = new Map([['web', plan(family, { service: { loadBalancing: 'least-connections' } })]]);
     await dataplane.apply(services);
-    await opens(family, { protocol: 'TCP', count: 9 }, { pod1: 3, pod2: 3, pod3: 3 });
+    await expectOpens(family, { protocol: 'TCP', count: 9 }, { pod1: 3, pod2: 3, pod3: 3 });
     await held.end('pod3', 2);
     await dataplane.close();
     const table = `ip${family === 4 ? '' : '6'} herald`;
@@ -270,7 +270,7 @@ describe.each(families)('IPv%i', (family) => {
     dataplane = await startDataplane(services);
     expect([dataplane.adopted, handles()]).toEqual([true, before]);
     // Right from the first connection, before the first look after the start.
-    await opens(family, { protocol: 'TCP', count: 2 }, { pod3: 2 });
+    await expectOpens(family, { protocol: 'TCP', count: 2 }, { pod3: 2 });
     await program(family, { service: { loadBalancing: 'random' } });
     expect(handles().filter((chain) => chain.includes('shared_'))).toEqual([]);
   });
