@@ -229,7 +229,7 @@ export class BgpSessions {
   #reconcile(snapshot: Snapshot, node: string, scope: 'existing' | 'all'): void {
     const { wanted, refused } = this.#decide(snapshot, node);
     this.#facts = factsOf(snapshot, node, wanted);
-    this.#ours = ownSpeakers(snapshot, { node, interfaces: this.#interfaces });
+    this.#ours = ownSpeakers(snapshot);
     for (const name of this.#peers.keys())
       if (wanted.get(name)?.dynamicNeighbors !== undefined || !wanted.has(name)) this.#removePeer(name);
     for (const name of this.#dynamic.names()) if (wanted.get(name)?.dynamicNeighbors === undefined) this.#dynamic.remove(name);

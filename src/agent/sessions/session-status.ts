@@ -156,13 +156,13 @@ export function unsupportedRoutesOf(
 /** Returns the routes of an established session for which its router has a path to a speaker outside of this cluster. */
 export function contendedRoutesOf(
   peer: Peer,
-  { name, state, peerAsn: peerASN, address }: PeerStatus,
+  { name, state, peerAsn }: PeerStatus,
   facts: Pick<SessionFacts, 'peer' | 'router'> | undefined,
   ours: OwnSpeakers | undefined,
 ): UnsupportedRoute[] {
   if (state !== 'Established' || facts === undefined || ours === undefined) return [];
-  const others = peer.contendingPaths((origin) => isOfOtherSpeaker(origin, { peerASN, address }, ours));
-  return others.map((path) => ({ peer: name, prefix: path.own, reason: prefixContended(path, facts, ours) }));
+  const others = peer.contendingPaths((origin) => isOfOtherSpeaker(origin, peerAsn, ours));
+  return others.map((path) => ({ peer: name, prefix: path.own, reason: prefixContended(path, facts) }));
 }
 
 /** Counts the prefixes of each family that the two sides negotiated. */

@@ -314,7 +314,7 @@ export const announcementReasons = {
   PrefixContended: lastingReason({
     brief: 'A router has a path to the address from another speaker',
     says: (d: Contended) =>
-      `router ${d.router} (BGPPeer "${d.peer}") prefers another path for ${d.received}${d.received === d.prefix ? '' : `, which lies in ${d.prefix}`}: next hop ${d.nextHop}, ${d.asPath === '' ? 'an empty AS path' : `AS path ${d.asPath}`}${d.ownAS === true ? ', which has the AS number of this cluster; the next hop is no Node of it' : ''}: another speaker announces this address`,
+      `router ${d.router} (BGPPeer "${d.peer}") prefers another path for ${d.received}${d.received === d.prefix ? '' : `, which lies in ${d.prefix}`}: next hop ${d.nextHop}, ${d.asPath === '' ? 'an empty AS path' : `AS path ${d.asPath}`}: another speaker announces this address`,
     fix: (d) =>
       `find it on the router: show bgp ipv${d.received.includes(':') ? '6' : '4'} unicast ${d.received}; take the address out of the pool of the other cluster or speaker, or out of the pool here`,
   }),
@@ -346,5 +346,5 @@ export const announcementReasons = {
 /** An agent runs in a Pod of a DaemonSet, or as a service of its host. */
 const agentOf = (node: string): string => `the pod of DaemonSet herald-agent on ${node}; outside a cluster, herald agent --node ${node}`;
 
-/** `prefix`: that of the node. `received`: that of the other path: the same, or a part of it. `ownAS`: the path has an AS of this cluster. */
-type Contended = Texts<'peer' | 'router' | 'prefix' | 'received' | 'nextHop' | 'asPath'> & { readonly ownAS?: boolean };
+/** `prefix`: that of the node. `received`: that of the other path: the same, or a part of it. */
+type Contended = Texts<'peer' | 'router' | 'prefix' | 'received' | 'nextHop' | 'asPath'>;
