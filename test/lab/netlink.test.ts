@@ -10,6 +10,7 @@ import { maximumListedBackends, maximumListedElements } from '../../src/dataplan
 import { netlinkExecutor } from '../../src/dataplane/nftables/netlink/netlink-executor.ts';
 import { nftCommand } from '../support/commands/nft-command.ts';
 import { skeleton } from '../../src/dataplane/ruleset/skeleton.ts';
+import { turnChains } from '../../src/dataplane/ruleset/turns.ts';
 import { systemClock } from '../../src/system/clock.ts';
 import { netfilterProtocol, openNetlink } from '../../src/system/netlink/socket.ts';
 import { elementTexts, randomElements } from '../unit/dataplane/nftables/netlink/random-elements.ts';
@@ -40,13 +41,29 @@ interface Work {
   readonly deletes?: readonly Element[];
   readonly adds?: readonly Element[];
 }
-const change = ({ create, deletes = [], adds = [] }: Work): Transaction => ({
-  create: create ?? [],
-  deletes: ElementList.of(deletes),
-  adds: ElementList.of(adds),
-  parts: { remove: partsOf(deletes), add: partsOf(adds) },
-  revision: { remove: revision === 0 || create !== undefined ? [] : [revision], add: ++revision },
-});
+function change({ create, deletes = [], adds = [] }: Work): Transaction {
+  if (create !== undefined) turnChainNames.clear();
+  return {
+    create: create ?? [],
+    deletes: ElementList.of(deletes),
+    adds: ElementList.of(adds),
+    parts: { remove: partsOf(deletes), add: [...partsOf(adds), ...newTurnChains(adds)] },
+    revision: { remove: revision === 0 || create !== undefined ? [] : [revision], add: ++revision },
+  };
+}
+
+/** The chains of turns that the tables have. */
+const turnChainNames = new Set<string>();
+
+/** Returns the chains to which these elements lead and that no table has. They stay when the elements go. */
+function newTurnChains(elements: readonly Element[]): TablePart[] {
+  return families.flatMap((family) => {
+    const all = turnChains(ElementList.of(elements), family) ?? new Map();
+    const chains = new Map([...all].filter(([name]) => !turnChainNames.has(`${family} ${name}`)));
+    for (const name of chains.keys()) turnChainNames.add(`${family} ${name}`);
+    return chains.size === 0 ? [] : [{ family, chains }];
+  });
+}
 /** Returns the chains of the parts among these elements. */
 const partsOf = (elements: readonly Element[]): TablePart[] =>
   elements.flatMap(({ family, set, key }) => {
