@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
 import { metallbDefinitions } from '../conformance/metallb-definitions.ts';
+import { openDefinition } from '../conformance/open-definition.ts';
 import { nodeStateManifest } from '../../src/model/status-manifest.ts';
 import type { NodeState } from '../../src/model/objects/node-state.ts';
 import { reason, type Reason } from '../../src/model/reasons.ts';
@@ -48,36 +49,13 @@ function objectsOf(file: string): readonly Manifest[] {
   return parseAllDocuments(readFileSync(join(root, file), 'utf8')).map((document) => document.toJS() as Manifest);
 }
 
-interface ForeignKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
-  readonly plural: string;
-  readonly scope?: 'Cluster' | 'Namespaced';
-}
-
-/** Returns the definition of a kind of another project. It accepts any fields. */
-function definitionOf({ group, version, kind, plural, scope = 'Cluster' }: ForeignKind): object {
-  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-  return {
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
-    spec: {
-      group,
-      scope,
-      names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-      versions: [{ name: version, served: true, storage: true, schema }],
-    },
-  };
-}
-
 /** Creates kinds of another project that are not in a namespace, and an object of each. */
 async function createForeign(group: string, version: string, names: Readonly<Record<string, string>>): Promise<void> {
-  const kinds = Object.keys(names).map((kind) => ({ group, version, kind, plural: kind.toLowerCase().replace(/y$/, 'ie').concat('s') }));
-  await create(...kinds.map((kind) => definitionOf(kind)));
+  const kinds = Object.keys(names);
+  const pluralOf = (kind: string): string => kind.toLowerCase().replace(/y$/, 'ie').concat('s');
+  await create(...kinds.map((kind) => openDefinition({ group, versions: [version], kind, plural: pluralOf(kind), scope: 'Cluster' })));
   await bed.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
-  await create(...kinds.map(({ kind }) => ({ apiVersion: `${group}/${version}`, kind, metadata: { name: names[kind] }, spec: {} })));
+  await create(...kinds.map((kind) => ({ apiVersion: `${group}/${version}`, kind, metadata: { name: names[kind] }, spec: {} })));
 }
 
 const node1 = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' } };
@@ -115,7 +93,7 @@ const prepared: Readonly<Record<string, () => Promise<void>>> = {
         ['PodMonitor', 'podmonitors'],
         ['PrometheusRule', 'prometheusrules'],
       ].map(([kind = '', plural = '']) =>
-        definitionOf({ group: 'monitoring.coreos.com', version: 'v1', kind, plural, scope: 'Namespaced' }),
+        openDefinition({ group: 'monitoring.coreos.com', versions: ['v1'], kind, plural, scope: 'Namespaced' }),
       ),
     );
     await bed.kubectl(['wait', '--for=condition=Established', '--timeout=100s', 'crd', '--all']);
