@@ -304,7 +304,7 @@ export interface PathEndpointNode {
 export interface PathEndpoint {
   readonly address: string;
   readonly health: Health;
-  /** What agents last saw of connections to it, and when: "refused 5 s ago on node2, answered 12 s ago on node1". */
+  /** How connections to it ended last, by the reports of agents: "refused 5 s ago on node2, answered 12 s ago on node1". */
   readonly look: string;
 }
 

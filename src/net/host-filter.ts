@@ -116,7 +116,7 @@ export interface AllowanceChange {
   readonly to?: { readonly chain: string; readonly allowance: Allowance };
 }
 
-/** A program or a filter on an interface that sees packets before or after the filters of IP. Nobody but its owner knows what it drops. */
+/** A program (XDP) or a filter (tc) on an interface, which sees packets before or after the filters of IP do. Herald cannot read what it drops. */
 export interface TrafficFilter {
   readonly interface: string;
   /** "an XDP program (id 12)", "a tc filter (bpf cil_from_netdev, id 7) at ingress". */

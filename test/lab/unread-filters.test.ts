@@ -81,7 +81,7 @@ describe('a rule that cannot be judged', () => {
     await untilLine('clients are answered', /^Served: (?!.*Perhaps)/, 60_000, connect);
   });
 
-  test('that changes makes answers of before count no longer', async () => {
+  test('that changes: answers from before the change no longer count', async () => {
     await onNodes(odd('!= 0x77'));
     await untilLine(
       'it is not known whether clients are answered',

@@ -190,6 +190,10 @@ export function filterName({ backend, family, table, chain }: HostFilter): strin
   return backend === 'nft' ? `${chain} of table ${family} ${table}` : `${chain} of ${legacy}`;
 }
 
+/** True when packets of the family may meet the chain that `filterName` names: it is not in a table of the other family. */
+export const mayMeet = (family: Family, chain: string): boolean =>
+  !(family === 4 ? / ip6(tables-legacy$| )/ : / (table ip |iptables-legacy$)/).test(chain);
+
 /** Ports that iptables takes in one rule (extension multiport). */
 export const portsOfACommand = 15;
 

@@ -11,6 +11,7 @@ import { decideAnnouncement, type AddressAnnouncement, type RefusedAdvertisement
 import { missingRouteReason } from '../announcement/missing-route-reason.ts';
 import type { RouteIntent } from '../announcement/route.ts';
 import { frontendsOfAddress } from '../forwarding/scope.ts';
+import { mayMeet } from '../host/filters.ts';
 import { decideForwarding } from '../forwarding/plan.ts';
 import { l2ViewsOf, type L2View, type L2Views } from './l2-view.ts';
 import { keepingCommunity, type KeepingCommunity } from './kept-routes.ts';
@@ -178,8 +179,7 @@ function isExplained({ family, port, reason: because }: FailingEndpoints, droppe
 /** Names the filter that drops, if the agent found one of this family that may. */
 function withFilter(failing: FailingEndpoints, host: readonly Reason[] = []): FailingEndpoints {
   const { reason: because, family } = failing;
-  const others = family === 'IPv4' ? / ip6(tables-legacy$| )/ : / (table ip |iptables-legacy$)/;
-  const filter = host.find(({ code, details }) => code === 'ForwardFilterDrops' && !others.test(details.chain));
+  const filter = host.find(({ code, details }) => code === 'ForwardFilterDrops' && mayMeet(family === 'IPv4' ? 4 : 6, details.chain));
   if (because.code !== 'EndpointDropped' || filter === undefined) return failing;
   return { ...failing, reason: reason('EndpointDropped', { ...because.details, filter: reasonText(filter), remedy: remedyText(filter) }) };
 }

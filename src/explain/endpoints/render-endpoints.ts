@@ -30,7 +30,7 @@ const uncountedText = (what: NonNullable<EndpointReport['uncounted']>): string =
     ? 'HeraldConfig leaves all Services to another program, whose connections are not counted.'
     : 'HeraldConfig leaves ClusterIPs to another program: connections to them are not counted.';
 
-/** What a row repeats of the row above is left blank. */
+/** A cell is blank when it would repeat the cell above it. */
 function rowsOf(endpoints: readonly EndpointRow[], wide: boolean): Cell[][] {
   return endpoints.flatMap((row, index): Cell[][] => {
     const above = endpoints[index - 1];

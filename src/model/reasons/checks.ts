@@ -1,3 +1,4 @@
+import { addressesOfEndpoints } from './listed-endpoints.ts';
 import { lastingReason, reasonEntry, type Numbers, type Texts } from './entry.ts';
 
 /** What a node saw of connections to endpoints, or of the way to them. `endpoints`: "10.244.1.10:8080", or several as a list for people. */
@@ -148,7 +149,4 @@ type AnswersLost = Texts<'node' | 'endpoints'> &
 
 /** "port 8080" of "10.244.1.10:8080 and 2 others". */
 const portOf = (endpoints: string): string => `port ${/:(\d+)/.exec(endpoints.replaceAll(/\[[^\]]*\]/g, ''))?.[1] ?? ''}`;
-function addressOf(endpoints: string): string {
-  const [, ipv6, ipv4] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):\d+/.exec(endpoints) ?? [];
-  return ipv6 ?? ipv4 ?? '';
-}
+const addressOf = (endpoints: string): string => addressesOfEndpoints(endpoints)[0] ?? '';

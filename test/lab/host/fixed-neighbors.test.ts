@@ -82,7 +82,7 @@ describe('an entry of a pod that is set to another link-layer address', () => {
     expect(await connect(lab)).toEqual({ 4: 3, 6: 3 });
   });
 
-  test('is no problem when a program has set the right one', async () => {
+  test('is no problem when it has the right link-layer address', async () => {
     const there = await linkAddressOf('node2', 'eth0');
     await node1(...families.map((family) => `ip neigh replace ${pod[family]} lladdr ${there} nud permanent dev cali1`));
     await new Promise((resolve) => setTimeout(resolve, 35_000));

@@ -180,7 +180,7 @@ describe('the fabric', () => {
     expect(session?.words).toBe('tor (10.0.0.254, AS 64513): Active; down for 5 min');
   });
 
-  test('has an error of an object once, in its list of problems', () => {
+  test('shows the error of an object once, in its list of problems', () => {
     const line = 'a.yaml:4: IPAddressPool/bent: spec.addresses: must be a list';
     const notes = [
       { severity: 'error', line: `problem: ${line}` },

@@ -24,7 +24,7 @@ export interface ImportResult {
   readonly templates: readonly string[];
 }
 
-/** What is known besides the documents. */
+/** Facts that the caller of an import knows and the documents do not have. */
 interface ImportContext {
   /** MetalLB's own, if it is known. */
   readonly namespace?: string | undefined;

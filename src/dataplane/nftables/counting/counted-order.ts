@@ -1,6 +1,6 @@
 import { countedTurnsFor, type CountedBy } from '../../../net/frontend.ts';
 
-/** What is known of the backends that take turns by their connections. */
+/** The backends that take turns, with the connections that each has. */
 export interface CountedBackends {
   readonly by: CountedBy;
   /** By backend: its active connections. */

@@ -1,5 +1,6 @@
 import type { Reason, ReasonCode } from '../../../model/reasons.ts';
 import { familyOfText } from '../../../net/address.ts';
+import { mayMeet } from '../../host/filters.ts';
 import { groupCauses, isAnnounced, type Cause } from './causes.ts';
 import type { NodeView } from '../node-view.ts';
 
@@ -34,10 +35,8 @@ function concerns({ addresses }: NodeView, { code, details }: Reason, address: s
     return details.family === `IPv${family}` && peers.some(({ peer, reason: why }) => why === undefined && named.has(peer));
   }
   if (code === 'KernelSettingWrong') return family === 4 && settingOfInterface.test(details.setting);
-  if (code === 'FilterNotDecided') return !isSeen && !(family === 4 ? ofIPv6Only : ofIPv4Only).test(details.chain);
+  if (code === 'FilterNotDecided') return !isSeen && mayMeet(family, details.chain);
   return !isSeen && ofAnyClient.has(code);
 }
 
 const settingOfInterface = /^net\.ipv4\.conf\.(?!all\.).*\.(?:forwarding|rp_filter)$/;
-const ofIPv6Only = / ip6(tables-legacy$| )/;
-const ofIPv4Only = / (table ip |iptables-legacy$)/;

@@ -1,5 +1,6 @@
 import type { Service } from '../../../model/objects/service.ts';
 import { serviceKey } from '../../../model/objects/metadata.ts';
+import { addressesOfEndpoints } from '../../../model/reasons/listed-endpoints.ts';
 import { reason } from '../../../model/reasons.ts';
 import type { Snapshot } from '../../../model/store/snapshot.ts';
 import { formatAddress } from '../../../net/address.ts';
@@ -25,9 +26,10 @@ export function endpointPlaces(snapshot: Snapshot, service: Service): PlaceOf {
 
 function readPlaces(snapshot: Snapshot, service: Service): Map<string, EndpointPlace> {
   const slices = [...snapshot.endpointSlices(serviceKey(service.metadata))];
+  const ofFamily = Map.groupBy(slices, ({ family }) => family);
   const places = new Map<string, EndpointPlace>();
   for (const { metadata, family, endpoints } of slices) {
-    const isOnly = slices.filter((one) => one.family === family).length === 1;
+    const isOnly = ofFamily.get(family)?.length === 1;
     for (const { address, nodeName } of endpoints)
       places.set(formatAddress(address), {
         ...(nodeName === undefined ? {} : { node: nodeName }),
@@ -64,7 +66,7 @@ function locate(
 ): { readonly reason: Cause['reason']; readonly homes: readonly string[] } {
   if (because.code !== 'EndpointSilent') return { reason: because, homes: [] };
   const { details } = because;
-  const places = addressesIn(details.endpoints).flatMap((address) => placeOf(address) ?? []);
+  const places = addressesOfEndpoints(details.endpoints).flatMap((address) => placeOf(address) ?? []);
   const homes = [...new Set(places.flatMap(({ node }) => node ?? []))];
   const slices = [...new Set(places.map(({ slice }) => slice))];
   const [home] = homes.length === 1 ? homes : [];
@@ -78,9 +80,4 @@ function locate(
     }),
     homes,
   };
-}
-
-/** The addresses in "10.244.1.10:8080, [fd00::1]:8080 and 2 others". */
-function addressesIn(endpoints: string): string[] {
-  return [...endpoints.matchAll(/\[([0-9a-f:.]+)\]:\d+|([0-9.]+):\d+/g)].map(([, ipv6, ipv4]) => ipv6 ?? ipv4 ?? '');
 }

@@ -1,4 +1,5 @@
 import type { ViewedFailure } from '../../../decisions/verdict/node-view.ts';
+import { addressesOfEndpoints } from '../../../model/reasons/listed-endpoints.ts';
 import type { Pod } from '../../../model/objects/pod.ts';
 import type { NodeExplanation } from '../service-node.ts';
 
@@ -14,8 +15,10 @@ export function withDeclaredPorts(nodes: readonly NodeExplanation[], pods: reado
 function withPort(failing: ViewedFailure, pods: readonly Pod[]): ViewedFailure {
   const because = failing.reason;
   if (because.code !== 'EndpointRefuses' && because.code !== 'EndpointSilent') return failing;
-  const [, ipv6, ipv4, port] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d+)/.exec(because.details.endpoints) ?? [];
-  const pod = pods.find(({ addresses }) => addresses.includes(ipv6 ?? ipv4 ?? ''));
+  const { endpoints } = because.details;
+  const [address = ''] = addressesOfEndpoints(endpoints);
+  const [, port] = /^(?:\[[^\]]*\]|[0-9.]+):(\d+)/.exec(endpoints) ?? [];
+  const pod = pods.find(({ addresses }) => addresses.includes(address));
   const declared = [...new Set((pod?.containers ?? []).flatMap(({ ports = [] }) => ports))];
   if (pod === undefined || declared.length === 0 || declared.includes(Number(port))) return failing;
   const details = { ...because.details, pod: pod.name, declared: declared.slice(0, shownPorts).join(', ') };

@@ -70,7 +70,7 @@ describe('connections by endpoint', () => {
     ]);
   });
 
-  test('are asked for at the frontends of the Service alone, or at all', async () => {
+  test('are counted at the frontends of the named Service only, or at every frontend', async () => {
     const asked: (number | undefined)[] = [];
     const tally: TallyConnections = async (frontends) => {
       asked.push(frontends?.length);

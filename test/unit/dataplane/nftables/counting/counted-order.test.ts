@@ -81,7 +81,7 @@ describe('order of turns by connections', () => {
     );
   });
 
-  test('with more connections expected than there are turns, the shares of the turns lead to balance', () => {
+  test('with fewer turns than expected connections, each pod gets turns in proportion to the connections that it lacks', () => {
     const backends: CountedBackends = { by: 'connections', loads: [1_000, 1_000, 0], weights: [1, 1, 1], first: 0 };
     const order = countedOrder(backends, { turn: 0, expected: 2_560 });
     const after = loadsAfter(

@@ -49,7 +49,7 @@ describe('the tables of kube-proxy', () => {
 });
 
 describe('a KubeProxyConfiguration', () => {
-  test('as kubeadm writes it has no losses, and needs nothing but the scope', () => {
+  test('as kubeadm writes it loses no field, and becomes the scope of services only', () => {
     const [zero, unset] = ['0s', null];
     const kubeadm = configuration({
       bindAddress: '0.0.0.0',
